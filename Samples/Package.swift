@@ -54,6 +54,7 @@ let package = Package(
         "EarthquakeKit",
         "TerminalSupport",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
       ],
       path: "Earthquakes/Workflow",
       swiftSettings: settings
@@ -65,6 +66,7 @@ let package = Package(
         "EarthquakeWorkflow",
         "TerminalSupport",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Earthquakes/Program",
@@ -79,6 +81,7 @@ let package = Package(
         "earthquakes",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "AdvancedOperationsTesting", package: "AdvancedOperations"),
+        .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],

@@ -1,5 +1,5 @@
 /// How many events happened at which depth.
-public struct DepthCounts: Sendable, Hashable, Codable {
+public struct DepthCounts: Sendable, Hashable, Encodable {
   /// The events less than 70 km deep.
   public var shallow: Int
 

@@ -13,7 +13,7 @@ public import Foundation
 ///   magnitude: 9.5,
 ///   location: Location(longitude: -73.407, latitude: -38.143, depth: 25))
 /// ```
-public struct Earthquake: Sendable, Hashable, Identifiable, Codable {
+public struct Earthquake: Sendable, Hashable, Identifiable, Encodable {
   /// The identity of the event: the `id` of its feature.
   ///
   /// It is that of the network whose description is preferred, so it changes when another network is.

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// What a feed says about itself.
-public struct FeedMetadata: Sendable, Hashable, Codable {
+public struct FeedMetadata: Sendable, Hashable, Encodable {
   /// When the feed was written, to the millisecond.
   public var generated: Date
 

@@ -23,13 +23,6 @@ extension Date {
     let fraction = milliseconds - Int64((Double(milliseconds) / 1_000).rounded(.down)) * 1_000
     return "\(isoSeconds.dropLast()).\(String(fraction + 1_000).dropFirst())Z"
   }
-
-  /// Reads what `isoMilliseconds` writes.
-  init?(isoMilliseconds text: String) {
-    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    guard let date = try? style.parse(text) else { return nil }
-    self.init(milliseconds: date.milliseconds)
-  }
 }
 
 extension Double {

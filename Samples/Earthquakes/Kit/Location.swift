@@ -1,5 +1,5 @@
 /// A point on or below the surface of the Earth, as a feed gives it.
-public struct Location: Sendable, Hashable, Codable {
+public struct Location: Sendable, Hashable, Encodable {
   /// Degrees east of Greenwich, from -180 to 180.
   public var longitude: Double
 

@@ -59,25 +59,6 @@ extension Report {
     return Data(json.escapedForTerminals.utf8) + Data("\n".utf8)
   }
 
-  /// Reads a report that ``json()`` wrote.
-  ///
-  /// - Parameter json: The JSON.
-  /// - Throws: A `DecodingError` if it is not a report.
-  public init(json: Data) throws {
-    let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .custom { decoder in
-      let container = try decoder.singleValueContainer()
-      guard let date = Date(isoMilliseconds: try container.decode(String.self)) else {
-        throw DecodingError.dataCorruptedError(
-          in: container,
-          debugDescription: "The text is not an ISO 8601 time with milliseconds."
-        )
-      }
-      return date
-    }
-    self = try decoder.decode(Report.self, from: json)
-  }
-
   /// Writes every field, also those that are not known.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -94,18 +75,9 @@ extension Report {
   }
 }
 
-extension MagnitudeBin: Codable {
+extension MagnitudeBin: Encodable {
   private enum CodingKeys: String, CodingKey {
     case from, below, count
-  }
-
-  /// Reads a bin; its upper limit follows from its lower one.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    self.init(
-      from: try container.decode(Int.self, forKey: .from),
-      count: try container.decode(Int.self, forKey: .count)
-    )
   }
 
   /// Writes the bin with both of its limits.

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// `EarthquakeDatabase.report()` makes it; ``text(width:colour:)`` writes it for people and
 /// ``json()`` for programs.
-public struct Report: Sendable, Hashable, Codable {
+public struct Report: Sendable, Hashable, Encodable {
   /// The number of events.
   public var count: Int
 

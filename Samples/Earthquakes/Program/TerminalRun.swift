@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsVisualization
 import EarthquakeKit
 import EarthquakeWorkflow
 import Foundation
@@ -25,15 +26,15 @@ struct TerminalRun {
     // Writing to a pipe that nobody reads shall be an error code, not the end of the program.
     _ = signal(SIGPIPE, SIG_IGN)
     let display = makeDisplay()
-    let journal = Journal()
+    let recorder = TimelineRecorder()
     display.observe(workflow.steps)
-    for operation in [workflow.operation] + workflow.steps { operation.addObserver(journal) }
+    for operation in [workflow.operation] + workflow.steps { operation.addObserver(recorder) }
     if database.isTemporary {
       display.say("Using a new database in a temporary folder: \(database.file.path)")
     }
     try await execute(display)
     if database.isTemporary, workflow.stored == nil { database.remove() }
-    return write(Summary(workflow), display, journal)
+    return write(Summary(workflow), display, recorder.timeline)
   }
 
   private func makeDisplay() -> ProgressDisplay {
@@ -75,7 +76,11 @@ struct TerminalRun {
     try await operation.untilFinished()
   }
 
-  private func write(_ summary: Summary, _ display: ProgressDisplay, _ journal: Journal) -> Int32 {
+  private func write(
+    _ summary: Summary,
+    _ display: ProgressDisplay,
+    _ timeline: OperationTimeline
+  ) -> Int32 {
     var status = summary.status
     for notice in summary.notices { display.say("\(notice)") }
     if case .success(let report) = workflow.report.result {
@@ -94,7 +99,7 @@ struct TerminalRun {
       }
     }
     if options.verbose {
-      display.say("\n\(journal.text(width: StandardStream.error.width(environment)).dropLast())")
+      display.say("\n\(timeline.text(width: StandardStream.error.width(environment)).dropLast())")
     }
     if let complaint = summary.complaint { complain("\(complaint)") }
     return status

@@ -3,14 +3,15 @@ import Foundation
 import Testing
 
 @Suite struct `A file that is no feed, and large` {
-  private static let long = String(repeating: "long", count: 250_000)
-  /// One letter with a million accents.
-  private static let letter = "e" + String(repeating: "\u{301}", count: 1_000_000)
+  private static let size = Effort.size(1_000_000)
+  private static let long = String(repeating: "long", count: size / 4)
+  /// One letter with many accents.
+  private static let letter = "e" + String(repeating: "\u{301}", count: size)
 
   static let texts: [(name: String, text: String)] = [
-    ("many arrays", String(repeating: "[", count: 1_000_000)),
-    ("many objects", String(repeating: "{\"a\":", count: 200_000)),
-    ("many arrays in a feed", "{\"features\":" + String(repeating: "[", count: 1_000_000)),
+    ("many arrays", String(repeating: "[", count: size)),
+    ("many objects", String(repeating: "{\"a\":", count: size / 5)),
+    ("many arrays in a feed", "{\"features\":" + String(repeating: "[", count: size)),
     ("a key that is cut off", "{\"\(long)\":"),
     ("a key and what can't stand there", "{\"\(long)\":}"),
     ("keys in each other", String(repeating: "{\"\(long)\":", count: 3) + "}"),
@@ -30,10 +31,10 @@ import Testing
   }
 
   @Test func `is described with the outermost and the innermost places`() throws {
-    let arrays = Data(String(repeating: "[", count: 1_000_000).utf8)
+    let arrays = Data(String(repeating: "[", count: Self.size).utf8)
     #expect(
       throws: FeedError.truncated(
-        bytes: 1_000_000,
+        bytes: Self.size,
         path: "[0][0][0][0][0][0]…[0][0][0][0]"
       )
     ) { try Feed.parse(arrays) }
@@ -42,7 +43,7 @@ import Testing
   @Test func `is described with the beginning and the end of a key`() throws {
     #expect(
       throws: FeedError.truncated(
-        bytes: 1_000_004,
+        bytes: Self.size + 4,
         path: "longlonglongl…nglonglonglonglonglonglong"
       )
     ) { try Feed.parse(Data("{\"\(Self.long)\":".utf8)) }

@@ -107,12 +107,6 @@ import Testing
     #expect(try EarthquakeDatabase.inMemory().report() == Report())
   }
 
-  @Test func `is the same after its JSON is read again`() throws {
-    for report in [try report(of: TinyFeed.data), Report()] {
-      #expect(try Report(json: try report.json()) == report)
-    }
-  }
-
   @Test func `has every documented field in its JSON, in alphabetical order`() throws {
     for report in [try report(of: TinyFeed.data), Report()] {
       let json = try report.json()

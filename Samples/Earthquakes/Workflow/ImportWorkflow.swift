@@ -80,12 +80,6 @@ public struct ImportWorkflow: Sendable {
     let validate = fetch.then(name: "validate") { data in
       try request.source.namingItself { try Feed.validate(data) }
     }
-    // A pipe has no size before it is read; a file that is too large isn't even read.
-    validate.addCondition(
-      SizeLimit(maximum: request.maximumSize) {
-        ByteCount(bytes: Int64(try fetch.result?.get().count ?? 0))
-      }
-    )
     let parse = ResultOperation(name: "parse", after: fetch, validate) { data, _ in
       try request.source.namingItself { try Feed.parse(data) }
     }
@@ -136,7 +130,7 @@ public struct ImportWorkflow: Sendable {
     // In order: asking for the size of a file that isn't there would only say the same again.
     open.conditionPolicy = .stopAtFirstFailure
     open.addCondition(FileExists(path, isReadable: true))
-    open.addCondition(SizeLimit(maximum: request.maximumSize) { try FeedFile(path: path).size() })
+    open.addCondition(SizeLimit(path: path, maximum: request.maximumSize))
     return open
   }
 

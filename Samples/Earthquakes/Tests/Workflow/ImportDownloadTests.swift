@@ -14,15 +14,16 @@ import Testing
     .noConnection(url: url, reason: "The network is unreachable.")
   }
 
-  @Test func `asks for the feed of the name, with a share of the time`() throws {
+  @Test func `asks for the feed of the name, with a share of the time and the largest size`() throws
+  {
     let world = try ImportWorld()
     let asked = Mutex<[String]>([])
-    let workflow = world.run(world.request(feed: "all_day")) { url, timeout, _ in
-      asked.withLock { $0.append("\(url) \(timeout)") }
+    let workflow = world.run(world.request(feed: "all_day")) { url, timeout, maximum in
+      asked.withLock { $0.append("\(url) \(timeout) \(maximum)") }
       return TinyFeed.data
     }
     #expect(workflow.succeeded == ["locate", "download", "validate", "parse", "store", "report"])
-    #expect(asked.withLock { $0 } == ["\(Self.address) 20.0 seconds"])
+    #expect(asked.withLock { $0 } == ["\(Self.address) 20.0 seconds 50000000"])
   }
 
   @Test func `tries again after one second, then after two`() throws {
@@ -89,19 +90,6 @@ import Testing
     }
     #expect(workflow.operation.outcome?.isSuccess == true)
     #expect(world.simulation.now == .seconds(21))
-  }
-
-  @Test func `refuses a download that is too large`() throws {
-    let world = try ImportWorld()
-    var request = world.request(feed: "all_day")
-    request.maximumSize = ByteCount(bytes: 100)
-    let workflow = world.run(request) { _, _, _ in TinyFeed.data }
-    #expect(
-      workflow.tree.hasPrefix(
-        "child “validate”\n  condition “not too large”: The feed has more than 100 bytes: "
-      )
-    )
-    #expect(try world.files().isEmpty)
   }
 
   @Test func `doesn't try again what is too large`() throws {

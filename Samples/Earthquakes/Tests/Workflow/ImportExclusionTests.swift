@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...50)
+  @Test(arguments: Effort.seeds(50))
   func `never use it at the same time`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     var one = try world.request(TinyFeed.data)
@@ -54,7 +54,7 @@ import Testing
     #expect(states == (0..<4).flatMap { _ in ["executing", "finished"] }, "seed \(seed)")
   }
 
-  @Test(arguments: 1...50)
+  @Test(arguments: Effort.seeds(50))
   func `store each event once, whoever comes first`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     let request = try world.request(TinyFeed.data)
@@ -71,7 +71,7 @@ import Testing
     for workflow in workflows { #expect(try workflow.report.result?.get().count == 8) }
   }
 
-  @Test(arguments: 1...20)
+  @Test(arguments: Effort.seeds(20))
   func `look for what is new when they no longer wait`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     let request = try world.request(TinyFeed.data)

@@ -128,7 +128,7 @@ import Testing
     )
   }
 
-  @Test(arguments: 1...20)
+  @Test(arguments: Effort.seeds(20))
   func `comes to the same in every order of steps`(seed: UInt64) throws {
     let world = try ImportWorld(seed: seed)
     #expect(world.run(try world.request(TinyFeed.data)).succeeded.count == 6)

@@ -1,3 +1,5 @@
+import TerminalSupport
+
 /// The mistakes of a file while it is read.
 final class Findings {
   /// The text of the file.

@@ -1,4 +1,4 @@
-import WorkflowDocument
+import TerminalSupport
 
 /// The name that somebody meant, as far as one can guess.
 enum Nearest {

@@ -25,6 +25,12 @@ struct ProgramRun {
     self.errors = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
   }
 
+  /// The report that it wrote with `--format json`.
+  func report() throws -> [String: Any] {
+    let object = try JSONSerialization.jsonObject(with: Data(output.utf8))
+    return try #require(object as? [String: Any])
+  }
+
   /// The program, not yet running; a temporary database goes into a folder that is removed.
   static func process(
     _ arguments: [String],

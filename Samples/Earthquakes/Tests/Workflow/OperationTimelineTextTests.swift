@@ -1,26 +1,27 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
+import AdvancedOperationsVisualization
 import EarthquakeKit
 import EarthquakeWorkflow
 import Foundation
 import Testing
 
-@Suite struct `The journal` {
-  private func journal(_ world: ImportWorld, _ request: ImportRequest) -> Journal {
-    let journal = Journal()
+@Suite struct `The list of operations` {
+  private func timeline(_ world: ImportWorld, _ request: ImportRequest) -> OperationTimeline {
+    let recorder = TimelineRecorder()
     let simulation = world.simulation
     world.run(request) { url, _, _ in
       if simulation.now < .seconds(3) { throw DownloadError.status(url: url, code: 503) }
       return TinyFeed.data
     } prepare: { workflow in
-      for step in workflow.steps { step.addObserver(journal) }
+      for step in workflow.steps { step.addObserver(recorder) }
     }
-    return journal
+    return recorder.timeline
   }
 
   @Test func `lists each operation with its times and its outcome`() throws {
     let world = try ImportWorld()
-    let text = journal(world, world.request(feed: "all_day")).text(width: 80)
+    let text = timeline(world, world.request(feed: "all_day")).text(width: 80)
     #expect(
       text == """
           operation   enqueued    started   finished  outcome
@@ -38,7 +39,7 @@ import Testing
   @Test func `tells failed, not run and skipped apart`() throws {
     let world = try ImportWorld()
     let missing = ImportRequest(source: .file(path: world.path("none")), database: world.database)
-    let lines = journal(world, missing).text(width: 120).split(separator: "\n").map { String($0) }
+    let lines = timeline(world, missing).text(width: 120).split(separator: "\n").map { String($0) }
     #expect(lines[2] == "  open         0.000 s          -    0.000 s  failed")
     #expect(lines[3].hasSuffix("  not run"))
     #expect(lines[5].hasSuffix("  not run"))
@@ -48,7 +49,7 @@ import Testing
   @Test func `keeps to the width`() throws {
     let world = try ImportWorld()
     try world.store(TinyFeed.data)
-    let lines = journal(world, try world.request(TinyFeed.data)).text(width: 70).split(
+    let lines = timeline(world, try world.request(TinyFeed.data)).text(width: 70).split(
       separator: "\n"
     )
     #expect(lines.map(\.count).max() == 70)
@@ -59,8 +60,7 @@ import Testing
     let world = try ImportWorld()
     let request = try world.request(TinyFeed.data)
     world.simulation.advance(by: .seconds(500))
-    let entries = journal(world, request).entries
-    #expect(entries.map(\.enqueued) == Array(repeating: .zero, count: 6))
-    #expect(entries.compactMap(\.outcome?.isSuccess) == Array(repeating: true, count: 6))
+    let text = timeline(world, request).text(width: 80)
+    #expect(text.contains("\n  locate       0.000 s    0.000 s    0.000 s  succeeded\n"))
   }
 }

@@ -1,5 +1,3 @@
-import TerminalSupport
-
 /// Finds the name that was meant where another one is written.
 package enum NearestName {
   /// More names than this are not compared, so that a large file with many mistakes stays quick.
@@ -8,7 +6,7 @@ package enum NearestName {
   /// The name that a misspelt one is closest to, if it is close.
   ///
   /// - Complexity: The number of names times the square of a name's length.
-  static func nearest(to name: String, among names: some Sequence<String>) -> String? {
+  package static func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let wanted = Array(name.lowercased().unicodeScalars)
     guard wanted.count <= 100 else { return nil }
     // None of two letters, one of up to five, a third of a long name.
@@ -25,7 +23,7 @@ package enum NearestName {
   }
 
   /// “did you mean ‘build’?”, if a name is close.
-  static func help(for name: String, among names: some Sequence<String>) -> String? {
+  package static func help(for name: String, among names: some Sequence<String>) -> String? {
     nearest(to: name, among: names).map { "did you mean ‘\($0.excerpt())’?" }
   }
 
