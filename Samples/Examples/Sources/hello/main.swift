@@ -18,7 +18,8 @@ let page = ResultOperation(name: "page") { print("2. write the page that shows t
 // even if `resize` fails. The example `results` shows an operation that needs a value.
 page.addDependency(resize)
 
-// The order in the array doesn't matter.
+// The order in the array doesn't matter. Nothing prints the error of an operation that fails, unless you
+// await its value, as `results` does, or attach an observer: `queue.addObserver(LogObserver { print($0) })`
 queue.addOperations([page, resize])
 try await queue.untilAllOperationsAreFinished()
 print("done")

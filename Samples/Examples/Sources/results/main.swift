@@ -40,6 +40,10 @@ let report = ResultOperation(name: "report", after: parse, stations) { earthquak
     + "and \(distance) from the nearest station"
 }
 
-// Adds the operation, and all operations that it needs, and waits for the value.
 let queue = AdvancedOperationQueue()
-print(try await queue.run(report))
+do {
+  // Adds the operation, and all operations that it needs, and waits for the value.
+  print(try await queue.run(report))
+} catch let failure as OperationFailure {
+  print("no report: \(failure)")
+}

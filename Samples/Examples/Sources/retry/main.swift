@@ -13,7 +13,9 @@
 
 import AdvancedOperations
 
-struct Overloaded: Error {}
+struct Overloaded: Error, CustomStringConvertible {
+  var description: String { "The server is overloaded." }
+}
 
 struct NotFound: Error, CustomStringConvertible {
   let file: String

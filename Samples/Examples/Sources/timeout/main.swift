@@ -27,4 +27,8 @@ let rate = fetch.recover(name: "rate") { failure in
 }
 
 let queue = AdvancedOperationQueue()
-print(try await queue.run(rate))
+do {
+  print(try await queue.run(rate))
+} catch let failure as OperationFailure {
+  print("no rate:\n\(failure)")
+}
