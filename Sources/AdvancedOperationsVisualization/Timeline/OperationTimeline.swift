@@ -82,7 +82,10 @@ public struct OperationTimeline: Sendable {
   }
 
   /// The operations in the order in which the recorder first observed them.
-  public let spans: [Span]
+  ///
+  /// Change a span to show it otherwise in pictures: with the machine that the operation ran on in its name,
+  /// or with another outcome. Spans refer to each other by their indices.
+  public var spans: [Span]
   /// The time at which the timeline was taken, or that of the last event if all operations had ended.
   public let end: Duration
   /// How many dependencies were seen that aren't in it.
@@ -97,20 +100,6 @@ public struct OperationTimeline: Sendable {
 
   /// The time from the begin of the timeline to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
-
-  /// The same timeline with other names in pictures, such as with the machine that an operation ran
-  /// on.
-  ///
-  /// - Parameter name: Returns the name of a span; called once for each of ``spans``, in order.
-  /// - Returns: A timeline that differs in nothing else.
-  public func renamed(_ name: (Span) throws -> String) rethrows -> OperationTimeline {
-    let spans = try spans.map { span in
-      var span = span
-      span.name = try name(span)
-      return span
-    }
-    return OperationTimeline(spans: spans, end: end, unrecordedCount: unrecordedCount)
-  }
 
   /// Durations and dependencies, to ask *what if*.
   ///

@@ -53,7 +53,8 @@ extension RunCore {
       throw error
     }
     do {
-      try await undo(index) {
+      try await undo(index) { [weak self] in
+        guard let self else { throw CancellationError() }
         let number = state.withLock { $0.steps[index].attempts }
         return try await runRollback(index, try makeRollback(index, command, number))
       }
@@ -64,12 +65,19 @@ extension RunCore {
   }
 
   /// Undoes a step, and writes down what came of it.
-  private func undo(_ index: Int, _ command: () async throws -> StepExit) async throws {
+  private func undo(
+    _ index: Int,
+    _ command: @escaping @Sendable () async throws -> StepExit
+  ) async throws {
     let step = steps[index].id
     state.withLock { $0.undoes(index, .begun) }
     send(.rollingBack(step: step))
+    // An operation, so that pictures have it.
+    let operation = ResultOperation(name: "undo \(step)") { try await command() }
+    operation.addObserver(recorder)
+    let queue = AdvancedOperationQueue(name: "rollbacks", environment: environment)
     do {
-      if let error = StepError(try await command().status) { throw error }
+      if let error = StepError(try await queue.run(operation).status) { throw error }
       append(.rolledBack(step: step), synced: true)
       state.withLock { $0.undoes(index, .done) }
       send(.rolledBack(step: step, error: nil))
@@ -180,7 +188,8 @@ extension RunCore {
       // The file says by now that there is nothing to undo.
       return append(.rolledBack(step: rollback.step), synced: true)
     }
-    try await undo(index) {
+    try await undo(index) { [weak self] in
+      guard let self else { throw CancellationError() }
       let number = rollback.open?.number ?? state.withLock { $0.steps[index].attempts }
       let attempt = try makeRollback(index, command, number, outputs)
       try folder.makeParts()

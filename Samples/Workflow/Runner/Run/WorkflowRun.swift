@@ -127,15 +127,30 @@ public final class WorkflowRun: Sendable {
   /// - Returns: nil if there is no such step.
   public func explain(_ step: String) -> String? { core.explain(step) }
 
-  /// The steps and what waits for what, for `--graph`.
-  public func graph() -> OperationGraph { OperationGraph(of: core.operations) }
-
-  /// What happened when, for `--timeline`: `build on n1` where that is another machine.
-  public func timeline() -> OperationTimeline {
-    let timeline = core.recorder.timeline
-    let nodes = core.nodes
-    return timeline.renamed { span in
-      nodes[span.name].map { "\(span.name) on \($0)" } ?? span.name
+  /// The steps and what waits for what, for `--graph`; a step that was undone isn't drawn as a success.
+  public func graph() -> OperationGraph {
+    var graph = OperationGraph(of: core.operations)
+    let undone = core.undone
+    for index in graph.nodes.indices where undone.contains(graph.nodes[index].name) {
+      graph.nodes[index].name += ", undone"
+      graph.nodes[index].outcome = .cancelled(OperationFailure(elements: []))
     }
+    return graph
+  }
+
+  /// What happened when, for `--timeline`: steps, `build on n1` where that is another machine, and what
+  /// undid them.
+  public func timeline() -> OperationTimeline {
+    var timeline = core.recorder.timeline
+    let (nodes, undone) = (core.nodes, core.undone)
+    for index in timeline.spans.indices {
+      let step = timeline.spans[index].name
+      if let node = nodes[step] { timeline.spans[index].name += " on \(node)" }
+      if undone.contains(step) {
+        timeline.spans[index].name += ", undone"
+        timeline.spans[index].outcome = .cancelled(OperationFailure(elements: []))
+      }
+    }
+    return timeline
   }
 }
