@@ -18,6 +18,8 @@ public struct Template: Sendable, Equatable, Codable {
     case environment(String)
     /// A value that an earlier step gave: `${{ steps.ID.NAME }}`.
     case output(step: String, name: String)
+    /// A value that is given when the workflow is run: `${{ parameters.NAME }}`.
+    case parameter(String)
     /// The name of the run: `${{ run.id }}`.
     case run
   }

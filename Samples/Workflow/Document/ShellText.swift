@@ -66,6 +66,7 @@ public struct ShellText: Sendable, Equatable {
     case .matrix(let name): words = ["matrix", name]
     case .environment(let name): words = ["env", name]
     case .output(let step, let name): words = ["steps", step, name]
+    case .parameter(let name): words = ["parameters", name]
     case .run: words = ["run", "id"]
     }
     let base = String(

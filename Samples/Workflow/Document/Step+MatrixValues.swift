@@ -4,28 +4,43 @@ extension Step {
   /// What is run is filled elsewhere, as a value is no part of a shell's program.
   package var withMatrixValues: Step {
     guard !matrix.isEmpty else { return self }
-    let values = Dictionary(matrix.map { ($0.name, $0.value) }) { first, _ in first }
-    let fill = { (template: Template) in template.filled(ofMatrix: values) }
     var step = self
-    step.command = command.map(fill)
-    step.rollback = rollback?.map(fill)
-    step.workingDirectory = workingDirectory.map(fill)
-    step.environment = environment.mapValues(fill)
-    step.when = when.map { $0.map(fill) }
-    step.require = require.map { $0.map(fill) }
+    step.mapTemplates { $0.filled(ofMatrix: matrix) }
     return step
+  }
+
+  /// Changes all texts that have places.
+  mutating func mapTemplates(_ change: (Template) -> Template) {
+    command = command.map(change)
+    rollback = rollback?.map(change)
+    workingDirectory = workingDirectory.map(change)
+    environment = environment.mapValues(change)
+    when = when.map { $0.map(change) }
+    require = require.map { $0.map(change) }
   }
 }
 
 extension Template {
-  fileprivate func filled(ofMatrix values: [String: String]) -> Template {
-    Template(
-      parts.map { part in
-        guard case .matrix(let name) = part, let value = values[name] else { return part }
-        return .text(value)
-      }
-    )
+  /// The template with the values of a combination in their places.
+  func filled(ofMatrix matrix: [MatrixValue]) -> Template {
+    mapParts { part in
+      guard case .matrix(let name) = part, let value = matrix.first(where: { $0.name == name })
+      else { return part }
+      return .text(value.value)
+    }
   }
+
+  /// The template with the outputs of single combinations, by what the file calls their steps.
+  func referring(to combinations: [String: String]) -> Template {
+    mapParts { part in
+      guard case .output(let step, let name) = part, let id = combinations[step] else {
+        return part
+      }
+      return .output(step: id, name: name)
+    }
+  }
+
+  private func mapParts(_ change: (Part) -> Part) -> Template { Template(parts.map(change)) }
 }
 
 extension Command {

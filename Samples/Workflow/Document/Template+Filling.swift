@@ -6,6 +6,8 @@ public struct TemplateValues: Sendable, Equatable {
   public var environment: [String: String]
   /// What steps gave, by their ids.
   public var outputs: [String: [String: String]]
+  /// What was given when the workflow was run, by the names of parameters.
+  public var parameters: [String: String]
   /// The name of the run.
   public var run: String
 
@@ -14,11 +16,13 @@ public struct TemplateValues: Sendable, Equatable {
     matrix: [String: String] = [:],
     environment: [String: String] = [:],
     outputs: [String: [String: String]] = [:],
+    parameters: [String: String] = [:],
     run: String
   ) {
     self.matrix = matrix
     self.environment = environment
     self.outputs = outputs
+    self.parameters = parameters
     self.run = run
   }
 
@@ -32,6 +36,7 @@ public struct TemplateValues: Sendable, Equatable {
     case .matrix(let name): value = matrix[name]
     case .environment(let name): value = environment[name]
     case .output(let step, let name): value = outputs[step]?[name]
+    case .parameter(let name): value = parameters[name]
     case .run: value = run
     }
     guard let value else { throw TemplateError(part: part, isMissing: true) }
@@ -61,6 +66,7 @@ public struct TemplateError: Error, Sendable, Equatable, CustomStringConvertible
     case .matrix(let name): text = "the value ‘\(name)’ of the matrix"
     case .environment(let name): text = "the variable ‘\(name)’"
     case .output(let step, let name): text = "the output ‘\(name)’ of the step ‘\(step)’"
+    case .parameter(let name): text = "the parameter ‘\(name)’"
     case .run: text = "the name of the run"
     }
     guard isMissing else { return "\(text) has a character U+0000" }
@@ -95,6 +101,7 @@ extension Template {
       case .matrix(let name): "${{ matrix.\(name) }}"
       case .environment(let name): "${{ env.\(name) }}"
       case .output(let step, let name): "${{ steps.\(step).\(name) }}"
+      case .parameter(let name): "${{ parameters.\(name) }}"
       case .run: "${{ run.id }}"
       }
     }
@@ -160,6 +167,7 @@ extension Workflow {
     run: String
   ) throws(TemplateError) -> TemplateValues {
     var values = TemplateValues(environment: inherited, outputs: outputs, run: run)
+    values.parameters = parameters.compactMapValues(\.self)
     for value in step.matrix { values.matrix[value.name] = value.value }
     for variables in [environment, step.environment] {
       let before = values

@@ -6,6 +6,12 @@ public struct Workflow: Sendable, Equatable, Codable {
   public var environment: [String: Template]
   /// What steps share, by name: how much there is of it in all.
   public var resources: [String: ResourceAmount]
+  /// What is given when it is run, by name, with the values; nil: none was given, and there is no default.
+  public var parameters: [String: String?] = [:]
+  /// Files with variables that every step sees unless the runner has them, relative to the file.
+  public var environmentFiles: [String] = []
+  /// The names of variables whose values aren't shown.
+  public var secrets: [String] = []
   /// In the order of the file, the combinations of a matrix in that of their values.
   public var steps: [Step]
 

@@ -21,6 +21,15 @@ public struct WorkflowChanges: Sendable, Equatable {
       texts.append("the name was ‘\(old.name.excerpt())’, is ‘\(new.name.excerpt())’")
     }
     compare(
+      "the parameter",
+      old.parameters.mapValues { $0 ?? "" },
+      new.parameters.mapValues { $0 ?? "" }
+    )
+    if old.environmentFiles != new.environmentFiles {
+      texts.append("‘env-file’ is another one")
+    }
+    if old.secrets != new.secrets { texts.append("‘secrets’ are others") }
+    compare(
       "the variable",
       old.environment.mapValues(\.text),
       new.environment.mapValues(\.text)

@@ -9,6 +9,7 @@
 /// | `${{ matrix.NAME }}` | of the step's combination |
 /// | `${{ env.NAME }}` | of the step's variable, else the workflow's, else the runner's |
 /// | `${{ steps.ID.NAME }}` | what a step that is needed gave |
+/// | `${{ parameters.NAME }}` | that was given when the workflow was run, else the default |
 /// | `${{ run.id }}` | the name of the run |
 /// | `${{ 'text' }}` | that text |
 public enum WorkflowFile {

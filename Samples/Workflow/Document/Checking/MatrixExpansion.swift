@@ -28,7 +28,8 @@ struct MatrixExpansion {
       return []
     }
     guard findings.isEmpty, needsFit(ids) else { return [] }
-    return drafts.flatMap { steps(of: $0, ids: ids) }
+    let known = ids.mapValues(Set.init)
+    return drafts.flatMap { steps(of: $0, ids: ids, known) }
   }
 
   private func combinationIds(of draft: StepDraft) -> [String] {
@@ -40,7 +41,7 @@ struct MatrixExpansion {
     var needs = 0
     for draft in drafts {
       let combinations = ids[draft.id.text]?.count ?? 1
-      for need in draft.needs { needs += combinations * (ids[need.text]?.count ?? 0) }
+      for need in draft.needs { needs += combinations * (ids[need.text]?.count ?? 1) }
       if needs > Self.needsLimit {
         findings.add(
           "combinations need each other more than \(Self.needsLimit) times",
@@ -84,9 +85,12 @@ struct MatrixExpansion {
     }
   }
 
-  private func steps(of draft: StepDraft, ids: [String: [String]]) -> [Step] {
+  private func steps(
+    of draft: StepDraft,
+    ids: [String: [String]],
+    _ known: [String: Set<String>]
+  ) -> [Step] {
     var step = Step(id: draft.id.text, command: draft.command, line: draft.place.line)
-    step.needs = draft.needs.flatMap { ids[$0.text] ?? [] }
     step.when = draft.when.map { condition in
       guard case .outcome(let expression) = condition else { return condition }
       return .outcome(expression.expanded { ids[$0] ?? [] })
@@ -102,12 +106,48 @@ struct MatrixExpansion {
     step.workingDirectory = draft.workingDirectory
     step.shell = draft.shell
     step.outputs = draft.outputs.map(\.text)
-    guard let matrix = draft.matrix else { return [step] }
+    guard let matrix = draft.matrix else {
+      addNeeds(of: draft, to: &step, ids, known)
+      return [step]
+    }
     return zip(combinationIds(of: draft), matrix.combinations).map { id, values in
       var copy = step
       copy.id = id
       copy.matrix = zip(matrix.names, values).map(MatrixValue.init)
+      addNeeds(of: draft, to: &copy, ids, known)
       return copy
+    }
+  }
+
+  /// Adds what a step needs; where that is one combination of another step, its outputs are those that
+  /// the step can have.
+  private func addNeeds(
+    of draft: StepDraft,
+    to step: inout Step,
+    _ ids: [String: [String]],
+    _ known: [String: Set<String>]
+  ) {
+    var combinations: [String: String] = [:]
+    for need in draft.needs {
+      if let all = ids[need.text] {
+        step.needs += all
+        continue
+      }
+      let id = Template(TemplateParser(need.text).parts).filled(ofMatrix: step.matrix).text
+      if known[need.base]?.contains(id) != true {
+        let all = ids[need.base] ?? []
+        let more = all.count > 5 ? ", …" : ""
+        findings.add(
+          "the step ‘\(need.base)’ has no combination ‘\(id.excerpt(60))’",
+          at: need.place,
+          help: "there are \(all.prefix(5).joined(separator: ", "))\(more)"
+        )
+      }
+      if draft.need(ofOneCombinationOf: need.base) != nil { combinations[need.base] = id }
+      if !step.needs.contains(id) { step.needs.append(id) }
+    }
+    if !combinations.isEmpty {
+      step.mapTemplates { $0.referring(to: combinations) }
     }
   }
 }

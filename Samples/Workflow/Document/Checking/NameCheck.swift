@@ -4,14 +4,21 @@ import TerminalSupport
 struct NameCheck {
   private let steps: [StepDraft]
   private let resources: [String: ResourceAmount]
+  private let parameters: Set<String>
   private let findings: Findings
   /// The number of the step with each name, the first one where there are two.
   private let numbers: [String: Int]
   private let names: [String]
 
-  init(_ steps: [StepDraft], resources: [String: ResourceAmount], findings: Findings) {
+  init(
+    _ steps: [StepDraft],
+    resources: [String: ResourceAmount],
+    parameters: Set<String>,
+    findings: Findings
+  ) {
     self.steps = steps
     self.resources = resources
+    self.parameters = parameters
     self.findings = findings
     names = steps.map(\.id.text)
     numbers = Dictionary(zip(names, steps.indices)) { first, _ in first }
@@ -43,7 +50,7 @@ struct NameCheck {
   private func needs(of index: Int) -> [Int] {
     let step = steps[index]
     return step.needs.compactMap { need in
-      guard let number = numbers[need.text] else {
+      guard let number = numbers[need.base] else {
         findings.add(
           "the step ‘\(step.id.text)’ needs ‘\(need.text.excerpt())’, which there is not",
           at: need.place,
@@ -51,20 +58,15 @@ struct NameCheck {
         )
         return nil
       }
-      guard need.text != step.id.text else {
-        findings.add("the step ‘\(need.text)’ needs itself", at: need.place)
+      guard need.base != step.id.text else {
+        findings.add("the step ‘\(need.base)’ needs itself", at: need.place)
         return nil
       }
       return number
     }
   }
 
-  private func help(for name: String) -> String? {
-    if let at = name.firstIndex(of: "@"), numbers[String(name[..<at])] != nil {
-      return "‘\(name[..<at])’ means all of its combinations"
-    }
-    return findings.help(for: name, among: names)
-  }
+  private func help(for name: String) -> String? { findings.help(for: name, among: names) }
 
   private func report(_ cycle: [Int]) {
     // A cycle of thousands is shown by its ends.
@@ -75,7 +77,7 @@ struct NameCheck {
       path += cycle.suffix(6).map { "\(names[$0]) (line \(steps[$0].place.line))" }
     }
     let next = names[cycle[1]]
-    let place = steps[cycle[0]].needs.first { $0.text == next }?.place ?? steps[cycle[0]].place
+    let place = steps[cycle[0]].needs.first { $0.base == next }?.place ?? steps[cycle[0]].place
     findings.add(
       "steps need each other in a cycle: \(path.joined(separator: " → "))",
       at: place,
@@ -170,6 +172,9 @@ struct NameCheck {
     let step = steps[index]
     switch reference.part {
     case .text, .environment, .run: return nil
+    case .parameter(let name):
+      findings.check(parameter: name, of: reference, in: parameters)
+      return nil
     case .matrix(let name):
       guard let axes = step.matrix?.names else {
         // A matrix with a mistake in it may have this axis.
@@ -190,7 +195,8 @@ struct NameCheck {
       }
       return nil
     case .output(let id, let name):
-      guard let number = numbers[id] else {
+      let base = Named(text: id, place: reference.start).base
+      guard let number = numbers[base] else {
         findings.add(
           "there is no step ‘\(id.excerpt())’",
           at: findings.place(of: reference),
@@ -202,10 +208,11 @@ struct NameCheck {
       let outputs = giver.outputs.map(\.text)
       let isUndoOfIts = reference.isInRollback && number == index
       // Each combination is undone by itself, with what it gave.
-      if giver.hasMatrix, !isUndoOfIts {
+      if giver.hasMatrix, !isUndoOfIts, id == base, step.need(ofOneCombinationOf: id) == nil {
         findings.add(
           "‘\(id)’ has a matrix, so which of its combinations gives ‘\(name)’ isn’t known",
-          at: findings.place(of: reference)
+          at: findings.place(of: reference),
+          help: number == index ? nil : step.help(toNeedOneCombinationOf: giver)
         )
       } else if !outputs.contains(name) {
         findings.add(
@@ -220,5 +227,18 @@ struct NameCheck {
       let help = "only its ‘on-rollback’ can have what it gives"
       return Wanted(from: index, to: number, ownHelp: help) { findings.place(of: reference) }
     }
+  }
+}
+
+extension Findings {
+  /// Notes a reference to a parameter that the file doesn't declare.
+  func check(parameter name: String, of reference: TemplateReference, in names: Set<String>) {
+    if names.contains(name) { return }
+    let near = help(for: name, among: names.sorted())
+    add(
+      "there is no parameter ‘\(name)’",
+      at: place(of: reference),
+      help: near ?? "declare it at the top: ‘parameters: {\(name): DEFAULT}’, or without a default"
+    )
   }
 }

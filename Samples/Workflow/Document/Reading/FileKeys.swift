@@ -3,7 +3,11 @@
 /// The reader's switches over them are exhaustive, and a test compares them with the schema.
 package enum FileKeys {
   /// At the top.
-  package enum Workflow: String, CaseIterable { case name, env, resources, defaults, steps }
+  package enum Workflow: String, CaseIterable {
+    case name, parameters, env
+    case envFile = "env-file"
+    case secrets, resources, defaults, steps
+  }
 
   /// Of `defaults`.
   package enum Defaults: String, CaseIterable { case timeout, retry, cwd, shell, uses }
@@ -49,7 +53,8 @@ package enum FileKeys {
     "stages": "steps", "count": "attempts", "limit": "attempts", "max-attempts": "attempts",
     "wait": "delay", "interval": "delay", "host": "reachable", "files": "exists",
     "name": "id", "title": "name", "path": "at", "deps": "needs", "cmds": "command",
-    "commands": "command",
+    "commands": "command", "dotenv": "env-file", "env_file": "env-file", "inputs": "parameters",
+    "params": "parameters", "args": "parameters", "vars": "parameters",
   ]
 
   /// What to do instead, for keys of other programs that no key replaces.

@@ -49,6 +49,28 @@ struct StepDraft {
   }
 }
 
+extension StepDraft {
+  /// The one combination of a step that this one needs: `build@${{ matrix.os }}`; nil if it needs all of
+  /// them, or several.
+  func need(ofOneCombinationOf base: String) -> Named? {
+    let needed = needs.filter { $0.base == base }
+    return needed.count == 1 && needed[0].text != base ? needed[0] : nil
+  }
+
+  /// How it can need one combination of a step: the one of its own values, if it has the same axes.
+  func help(toNeedOneCombinationOf step: StepDraft) -> String? {
+    guard let other = step.matrix, let first = other.combinations.first else { return nil }
+    let hasAll = other.names.allSatisfy { matrix?.names.contains($0) == true }
+    let values = hasAll ? other.names.map { "${{ matrix.\($0) }}" } : first
+    return "need only one of them: ‘needs: \"\(step.id.text)@\(values.joined(separator: ","))\"’"
+  }
+}
+
+extension Named {
+  /// What the file calls a step, of which this may be a combination.
+  var base: String { String(text.prefix { $0 != "@" }) }
+}
+
 /// A place of a template in the file.
 struct TemplateReference {
   /// What it refers to.

@@ -46,7 +46,7 @@ struct StepReader {
       case .command:
         hasCommand = true
         step.command = conditions.templates.command(value, "‘command’") ?? step.command
-      case .needs: step.needs = needs(value)
+      case .needs: step.needs = needs(value, &conditions.templates)
       case .when: step.when = conditions.conditions(value, .when)
       case .require: step.require = conditions.conditions(value, .require)
       case .exclusive: step.exclusive = exclusive(value)
@@ -120,9 +120,26 @@ struct StepReader {
     return name.utf8.first?.isLetterOrDigit == true ? name.excerpt() : nil
   }
 
-  private func needs(_ node: YAMLNode) -> [Named] {
+  private func needs(_ node: YAMLNode, _ templates: inout TemplateReader) -> [Named] {
     var seen: Set<String> = []
-    return fields.texts(node, "‘needs’").filter { name in
+    let names = fields.texts(node, "‘needs’")
+    // Which combination is needed may follow from the matrix of this step.
+    for name in names where name.text.contains("${{") {
+      let isOfMatrix = templates.template(name).parts.allSatisfy { part in
+        switch part {
+        case .text, .matrix: true
+        default: false
+        }
+      }
+      if !isOfMatrix {
+        findings.add(
+          "‘needs’ can only have values of the matrix",
+          at: name.place,
+          help: "like ‘needs: build@${{ matrix.os }}’"
+        )
+      }
+    }
+    return names.filter { name in
       if seen.insert(name.text).inserted { return true }
       findings.add("‘needs’ has ‘\(name.text.excerpt())’ twice", at: name.place)
       return false

@@ -32,6 +32,9 @@ struct WorkflowReader {
     for (key, entry) in fields.fields(of: root, "a workflow", as: FileKeys.Workflow.self) {
       switch key {
       case .name: workflow.name = self.name(entry.value) ?? name
+      case .parameters: workflow.parameters = parameters(entry.value)
+      case .envFile: workflow.environmentFiles = fields.texts(entry.value, "‘env-file’").map(\.text)
+      case .secrets: workflow.secrets = secrets(entry.value)
       case .env: workflow.environment = templates.environment(entry.value)
       case .resources:
         for use in StepReader(fields: fields, defaults: .init()).uses(entry.value) {
@@ -42,12 +45,14 @@ struct WorkflowReader {
       case .steps: stepsNode = entry.value
       }
     }
-    for reference in templates.references { checkOutside(reference) }
+    let parameters = Set(workflow.parameters.keys)
+    for reference in templates.references { checkOutside(reference, parameters) }
     let drafts = stepsNode.map { steps($0, defaults: defaults) } ?? []
     if stepsNode == nil, case .map = root.content {
       findings.add("the workflow has no ‘steps’", at: root.place)
     }
-    NameCheck(drafts, resources: workflow.resources, findings: findings).run()
+    NameCheck(drafts, resources: workflow.resources, parameters: parameters, findings: findings)
+      .run()
     workflow.steps = MatrixExpansion(drafts, findings: findings).steps()
     return workflow
   }
@@ -59,6 +64,36 @@ struct WorkflowReader {
       return nil
     }
     return text.text
+  }
+
+  private func parameters(_ node: YAMLNode) -> [String: String?] {
+    var result: [String: String?] = [:]
+    for entry in fields.entries(of: node, "‘parameters’", example: "‘parameters: {version: 1.0}’") {
+      guard TemplateParser.isName(entry.key) else {
+        findings.add(
+          "‘\(entry.key.excerpt())’ is no name of a parameter",
+          at: entry.place,
+          help: "names have letters, digits, ‘-’ and ‘_’"
+        )
+        continue
+      }
+      // Without a value, it has to be given.
+      let value = entry.value.isEmpty ? nil : fields.anyText(entry.value, "a parameter")?.text
+      result[entry.key] = .some(value)
+    }
+    return result
+  }
+
+  private func secrets(_ node: YAMLNode) -> [String] {
+    fields.texts(node, "‘secrets’").compactMap { name in
+      if TemplateParser.isVariable(name.text) { return name.text }
+      findings.add(
+        "‘\(name.text.excerpt())’ is no name of a variable",
+        at: name.place,
+        help: "‘secrets’ names variables whose values aren’t shown, like ‘secrets: [API_TOKEN]’"
+      )
+      return nil
+    }
   }
 
   private func defaults(_ node: YAMLNode) -> StepReader.Defaults {
@@ -93,9 +128,10 @@ struct WorkflowReader {
   }
 
   /// What the variables of the workflow refer to: no step is there yet.
-  private func checkOutside(_ reference: TemplateReference) {
+  private func checkOutside(_ reference: TemplateReference, _ parameters: Set<String>) {
     switch reference.part {
     case .text, .environment, .run: break
+    case .parameter(let name): findings.check(parameter: name, of: reference, in: parameters)
     case .matrix, .output:
       findings.add(
         "the variables of a workflow can’t depend on a step",

@@ -116,6 +116,12 @@ struct TemplateParser {
       }
       parts.append(.output(step: step, name: name))
       numbers.append(number)
+    case "parameters":
+      guard words.count == 2, Self.isName(words[1]) else {
+        return fail("\(quoted) is no parameter", help: "like ‘parameters.version’")
+      }
+      parts.append(.parameter(words[1]))
+      numbers.append(number)
     case "run":
       guard words == ["run", "id"] else {
         return fail("\(quoted) is nothing that a run has", help: "did you mean ‘run.id’?")
@@ -125,8 +131,11 @@ struct TemplateParser {
     default:
       fail(
         "\(quoted) is no value",
-        help: NearestName.help(for: words[0], among: ["matrix", "env", "steps", "run"])
-          ?? "values are matrix.NAME, env.NAME, steps.ID.NAME and run.id"
+        help: NearestName.help(
+          for: words[0],
+          among: ["matrix", "env", "steps", "parameters", "run"]
+        )
+          ?? "values are matrix.NAME, env.NAME, steps.ID.NAME, parameters.NAME and run.id"
       )
     }
   }

@@ -19,10 +19,14 @@ package struct StepFields {
     bases = Dictionary(workflow.steps.map { ($0.id, $0.base) }) { first, _ in first }
   }
 
-  /// What a step needs, as the file calls it.
+  /// What a step needs, as the file calls it; a single combination by its id.
   func needs(_ step: Step) -> [String] {
+    let counts = Dictionary(step.needs.map { (bases[$0] ?? $0, 1) }, uniquingKeysWith: +)
     var seen: Set<String> = []
-    return step.needs.map { bases[$0] ?? $0 }.filter { seen.insert($0).inserted }
+    return step.needs.map { need in
+      guard let base = bases[need], counts[base] == ids[base]?.count else { return need }
+      return base
+    }.filter { seen.insert($0).inserted }
   }
 
   /// The keys of a step that it doesn't share with all others by default.

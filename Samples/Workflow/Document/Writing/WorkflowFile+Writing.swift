@@ -2,7 +2,8 @@ extension WorkflowFile {
   /// A workflow as YAML; reading it gives an equal workflow, but for the lines of its steps.
   ///
   /// Steps of one matrix become one step again: with axes where all combinations are there, with a
-  /// list of combinations otherwise. What `defaults` said stands at each step.
+  /// list of combinations otherwise. What `defaults` said stands at each step. Which combination each
+  /// combination of a step needs is written for the first one of them only.
   ///
   /// - Parameter workflow: A workflow as reading makes it, or a part of one, as
   ///   ``Workflow/only(_:)`` makes it.
@@ -10,6 +11,16 @@ extension WorkflowFile {
   public static func text(of workflow: Workflow) -> String {
     let describer = StepFields(workflow)
     var lines = ["name: \(YAMLText.scalar(workflow.name))"]
+    if !workflow.parameters.isEmpty {
+      lines.append("parameters:")
+      for (name, value) in workflow.parameters.sorted(by: { $0.key < $1.key }) {
+        lines.append("  \(YAMLText.scalar(name)): \(value.map(YAMLText.scalar) ?? "")")
+      }
+    }
+    if !workflow.environmentFiles.isEmpty {
+      lines.append("env-file: \(YAMLText.list(workflow.environmentFiles))")
+    }
+    if !workflow.secrets.isEmpty { lines.append("secrets: \(YAMLText.list(workflow.secrets))") }
     if let text = describer.map(workflow.environment, { YAMLText.scalar($0.text) }) {
       lines.append("env: \(text)")
     }

@@ -20,12 +20,15 @@ struct CheckCommand: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: "Files with workflows.", completion: .file(extensions: ["yml", "yaml"]))
-  var files: [String]
+  @Argument(
+    help: "Files with workflows. (default: workflow.yml)",
+    completion: .file(extensions: ["yml", "yaml"])
+  )
+  var files: [String] = []
 
   func run() async throws {
     var isWrong = false
-    for file in files {
+    for file in files.isEmpty ? [try WorkflowSource.defaultPath()] : files {
       do {
         let workflow = try WorkflowSource(file).workflow
         let steps = workflow.steps.count.counted("step")

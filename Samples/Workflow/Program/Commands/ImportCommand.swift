@@ -54,6 +54,12 @@ struct ImportCommand: AsyncParsableCommand {
       throw Complaint(.usage, "“\(output)” is there already; --force replaces it")
     }
     let json = Data(try InputFile.bytes(file))
+    if let other = OtherFormat(of: json, named: file) {
+      throw Complaint(
+        .mistakes,
+        "\(file) is a \(other.name), which can't be imported: \(other.advice)"
+      )
+    }
     let workflow: Workflow
     do {
       let options = WfCommonsImport.Options(scale: scale, work: work.work, name: name)

@@ -66,7 +66,8 @@ struct ResumeCommand: AsyncParsableCommand {
       )
     }
     let file = contents?.header.file(from: record.folder)
-    let source = try source(of: record, file)
+    var source = try source(of: record, file)
+    try source.set(contents?.header.parameters ?? [:])
     try display.checkPictures(against: [source.path, record.workflowFile])
     try running.checkEngine(for: source.workflow)
     try compare(source, record, contents)

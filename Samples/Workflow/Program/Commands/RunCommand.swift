@@ -16,6 +16,8 @@ struct RunCommand: AsyncParsableCommand {
       goes on.
 
       EXAMPLES:
+        workflow run
+            Run workflow.yml, or workflow.yaml, of this folder.
         workflow run release.yml
             On a terminal it shows what executes, what waits and for what, and
             how long it will take.
@@ -25,6 +27,8 @@ struct RunCommand: AsyncParsableCommand {
         workflow run release.yml --only test@linux package
             These steps with what they need; “test” means all combinations of
             its matrix.
+        workflow run release.yml version=1.4
+            Give the parameter “version” a value.
         workflow run release.yml --dry-run --graph steps.svg
             Say and draw what would run.
         workflow run release.yml --timeline run.svg
@@ -40,8 +44,14 @@ struct RunCommand: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: "The file with the workflow.", completion: .file(extensions: ["yml", "yaml"]))
-  var file: String
+  @Argument(
+    help: "The file with the workflow. (default: workflow.yml)",
+    completion: .file(extensions: ["yml", "yaml"])
+  )
+  var file: String?
+
+  @Argument(help: ArgumentHelp("Values for its parameters.", valueName: "name=value"))
+  var values: [String] = []
 
   @Flag(help: "Say what would run, in order, and run nothing.")
   var dryRun = false
@@ -58,15 +68,31 @@ struct RunCommand: AsyncParsableCommand {
   @OptionGroup(title: "How steps run") var running: RunOptions
   @OptionGroup(title: "How it is shown") var display: DisplayOptions
 
-  func validate() throws { try RunsFolderOption.check(runsFolder) }
+  mutating func validate() throws {
+    try RunsFolderOption.check(runsFolder)
+    let words = RunWordsOfCommandLine([file].compactMap(\.self) + values, only: running.only)
+    running.only = words.only
+    if words.files.count > 1 {
+      throw ValidationError(
+        "One file is run at a time, not “\(words.files.joined(separator: "” and “"))”. Values for "
+          + "parameters are written NAME=VALUE."
+      )
+    }
+    file = words.files.first
+    values = words.parameters.map { "\($0)=\($1)" }
+  }
 
   func run() async throws {
-    let source = try WorkflowSource(file)
-    try display.checkPictures(against: [file])
+    let parameters = RunWordsOfCommandLine(values, only: []).parameters
+    let path = try file ?? WorkflowSource.defaultPath()
+    // What would run can be said without values.
+    let source = try dryRun ? WorkflowSource(path) : WorkflowSource(path, parameters)
+    try display.checkPictures(against: [source.path])
     let shown = try source.workflow.reduced(to: running.only)
     try running.checkEngine(for: shown)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
+    try EnvironmentFile.variables(for: source.workflow, in: source.folder)
     let folder = try RunFolder.create(
       of: source.workflow.name,
       in: catalog.path,

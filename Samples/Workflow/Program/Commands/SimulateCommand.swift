@@ -20,8 +20,11 @@ struct SimulateCommand: AsyncParsableCommand {
       """
   )
 
-  @Argument(help: "The file with the workflow.", completion: .file(extensions: ["yml", "yaml"]))
-  var file: String
+  @Argument(
+    help: "The file with the workflow. (default: workflow.yml)",
+    completion: .file(extensions: ["yml", "yaml"])
+  )
+  var file: String?
 
   @Option(
     name: .shortAndLong,
@@ -39,7 +42,7 @@ struct SimulateCommand: AsyncParsableCommand {
   var runsFolder: String?
 
   func run() async throws {
-    let source = try WorkflowSource(file)
+    let source = try WorkflowSource(file ?? WorkflowSource.defaultPath())
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     let known = catalog.durations(of: source.workflow.name)
     let forecast = Forecast(source.workflow, known: known)

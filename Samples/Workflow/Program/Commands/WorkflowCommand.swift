@@ -47,9 +47,11 @@ import TerminalSupport
       ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which kills the steps at once, 129 when \
       the terminal was closed. Colours can be switched off with NO_COLOR.
       """,
+    version: "1.0.0",
     subcommands: [
-      RunCommand.self, ResumeCommand.self, CheckCommand.self, RunsCommand.self, LogCommand.self,
-      ExplainCommand.self, SimulateCommand.self, ImportCommand.self,
+      RunCommand.self, ResumeCommand.self, CheckCommand.self, ListCommand.self, RunsCommand.self,
+      PruneCommand.self, LogCommand.self, ExplainCommand.self, SimulateCommand.self,
+      ImportCommand.self,
     ]
   )
 

@@ -8,7 +8,46 @@ struct WorkflowSource {
   /// As it was given.
   let path: String
   let text: String
-  let workflow: Workflow
+  private(set) var workflow: Workflow
+
+  /// Reads and checks a file that is to be run.
+  ///
+  /// - Parameters:
+  ///   - path: Where it is.
+  ///   - parameters: Values for its parameters.
+  /// - Throws: ``Complaint``.
+  init(_ path: String, _ parameters: [String: String]) throws(Complaint) {
+    try self.init(path)
+    do throws(Workflow.ParameterProblem) {
+      workflow = try workflow.setting(parameters)
+    } catch {
+      throw Complaint(.usage, "\(path): \(error)")
+    }
+  }
+
+  /// Gives parameters the values that a run has.
+  mutating func set(_ parameters: [String: String]) throws(Complaint) {
+    let known = parameters.filter { workflow.parameters[$0.key] != nil }
+    do throws(Workflow.ParameterProblem) {
+      workflow = try workflow.setting(known)
+    } catch {
+      throw Complaint(
+        .mistakes,
+        "\(path): a parameter is new that the run has no value for; give it a default in the file"
+      )
+    }
+  }
+
+  /// The file that is meant where none is named: `workflow.yml` of this folder.
+  static func defaultPath() throws(Complaint) -> String {
+    for name in ["workflow.yml", "workflow.yaml"] where FileStatus(name)?.isFolder == false {
+      return name
+    }
+    throw Complaint(
+      .usage,
+      "no file is named, and there is no workflow.yml in this folder\(others(beside: "x"))"
+    )
+  }
 
   /// Reads and checks a file.
   ///
@@ -31,12 +70,16 @@ struct WorkflowSource {
   /// The path, if there will be the same later; nil for a pipe, of which the run's copy is left.
   var lastingPath: String? { InputFile.isPipe(path) ? nil : path }
 
+  /// The folder of the file, in which its steps run.
+  var folder: String {
+    if lastingPath == nil { return "." }
+    let folder = URL(filePath: path).deletingLastPathComponent().relativePath
+    return folder.isEmpty ? "." : folder
+  }
+
   /// The folder where its runs are kept if nothing else is said.
   var runsFolder: String {
-    if lastingPath == nil { return RunFolder.usualPlace }
-    let folder = URL(filePath: path).deletingLastPathComponent().relativePath
-    return folder == "." || folder.isEmpty
-      ? RunFolder.usualPlace : "\(folder)/\(RunFolder.usualPlace)"
+    folder == "." ? RunFolder.usualPlace : "\(folder)/\(RunFolder.usualPlace)"
   }
 
   private static func bytes(_ path: String) throws(Complaint) -> [UInt8] {
@@ -65,6 +108,7 @@ struct WorkflowSource {
       return "; did you mean “\(path)”?"
     }
     let more = files.count > 5 ? ", …" : ""
-    return "; there are \(files.prefix(5).joined(separator: ", "))\(more)"
+    return
+      "; there \(files.count == 1 ? "is" : "are") \(files.prefix(5).joined(separator: ", "))\(more)"
   }
 }

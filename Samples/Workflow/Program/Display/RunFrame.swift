@@ -91,11 +91,12 @@ enum RunFrame {
     return StyledLine("for \(names)\(more)", .faint)
   }
 
-  /// Without `, for 200 ms` at the end, which was so when it was said.
+  /// Without `, for 200 ms` or `, which lets the next start in 9.8 s` at the end, which was so when it was
+  /// said.
   private static func withoutTime(_ cause: String) -> String {
-    guard let comma = cause.lastIndex(of: ","), cause[comma...].hasPrefix(", for ") else {
-      return cause
-    }
+    guard let comma = cause.lastIndex(of: ","),
+      [", for ", ", which lets the next start in "].contains(where: cause[comma...].hasPrefix)
+    else { return cause }
     return String(cause[..<comma])
   }
 

@@ -24,6 +24,7 @@ struct Table {
     return all.map { row in
       var line = StyledLine()
       for (column, cell) in row.enumerated() {
+        if column == row.count - 1, cell.columnCount == 0 { continue }
         if column > 0 { line.add("  ") }
         let space = String(repeating: " ", count: widths[column] - cell.columnCount)
         let isLast = column == row.count - 1

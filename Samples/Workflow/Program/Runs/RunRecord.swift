@@ -85,7 +85,11 @@ struct RunRecord {
   func workflow() -> Workflow? {
     guard let text = try? String(contentsOfFile: workflowFile, encoding: .utf8) else { return nil }
     // What it was called after its file, of which this is a copy.
-    return try? WorkflowFile.workflow(from: text, name: workflowName)
+    guard let workflow = try? WorkflowFile.workflow(from: text, name: workflowName) else {
+      return nil
+    }
+    let values = journal?.header.parameters ?? [:]
+    return (try? workflow.setting(values.filter { workflow.parameters[$0.key] != nil })) ?? workflow
   }
 
   /// What its journal says; nil if that can't be read, or is empty.

@@ -157,13 +157,19 @@ public struct RunFolder: Sendable, Equatable {
     file text: String,
     at date: Date = Date()
   ) throws -> RunFolder {
-    try makeFolder(runs)
+    try makeRunsFolder(runs)
     let begin = timestamp(date) + nameEnd(of: workflow)
     // It gets its name when it is whole: a process that is killed leaves no run that can't be
     // resumed.
     let draft = RunFolder("\(runs)/.\(UUID().uuidString)")
     do {
-      try makeFolder(draft.path)
+      // Logs have what others needn't read.
+      guard mkdir(draft.path, 0o700) == 0 else {
+        throw RunFolderError(
+          path: draft.path,
+          problem: "the folder can't be made: \(SystemCallError())"
+        )
+      }
       try draft.makeParts()
       try write(text, to: draft.workflowFile)
       let folder = try draft.named(begin, in: runs)
@@ -254,6 +260,16 @@ public struct RunFolder: Sendable, Equatable {
       parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
     ].map { $0 < 10 ? "0\($0)" : "\($0)" }
     return "\(parts.tm_year + 1_900)-\(numbers[0])-\(numbers[1])-\(numbers[2...].joined())"
+  }
+
+  /// Makes the folder of all runs; git is told to leave a new one alone.
+  private static func makeRunsFolder(_ runs: String) throws {
+    let suffix = "/runs"
+    let parent = runs.hasSuffix(usualPlace) ? String(runs.dropLast(suffix.count)) : nil
+    let isNew = parent.map { !FileManager.default.fileExists(atPath: $0) } ?? false
+    try makeFolder(runs)
+    // Of no consequence for the run.
+    if isNew, let parent { try? write("*\n", to: "\(parent)/.gitignore") }
   }
 
   /// Makes a folder, with those around it, unless it is there.

@@ -113,6 +113,21 @@ final class OpenFile: Sendable {
     }
   }
 
+  /// Writes over what is at a place.
+  func write(_ bytes: [UInt8], at offset: Int) throws(SystemCallError) {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes[done...].withUnsafeBytes { raw in
+        pwrite(descriptor, raw.baseAddress, raw.count, off_t(offset + done))
+      }
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw SystemCallError()
+      }
+      done += count
+    }
+  }
+
   /// Reads what is at a place; fewer bytes than asked for at the end of the file.
   func read(atMost count: Int, at offset: Int) throws(SystemCallError) -> [UInt8] {
     var failure: SystemCallError?

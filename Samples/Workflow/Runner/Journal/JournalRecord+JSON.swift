@@ -69,6 +69,7 @@ extension JournalHeader {
       "version": "\(version)", "run": run.jsonQuoted, "workflow": workflow.jsonQuoted,
       "fingerprint": fingerprint.jsonQuoted, "file": file?.jsonQuoted, "folder": folder?.jsonQuoted,
       "begin": begin.map { "\($0)" }, "only": only?.json,
+      "parameters": parameters?.json,
     ]
     return fields.json
   }

@@ -48,6 +48,8 @@ public struct JournalHeader: Decodable, Equatable, Sendable {
   public var begin: Double?
   /// The only steps that were asked for; nil: all.
   public var only: [String]?
+  /// The values of the workflow's parameters; nil: it has none.
+  public var parameters: [String: String]?
 
   /// Creates a header of the current version.
   public init(
@@ -57,7 +59,8 @@ public struct JournalHeader: Decodable, Equatable, Sendable {
     file: String?,
     folder: String? = nil,
     begin: Double? = nil,
-    only: [String]? = nil
+    only: [String]? = nil,
+    parameters: [String: String]? = nil
   ) {
     version = Self.currentVersion
     self.run = run
@@ -67,6 +70,7 @@ public struct JournalHeader: Decodable, Equatable, Sendable {
     self.folder = folder
     self.begin = begin
     self.only = only
+    self.parameters = parameters
   }
 
   /// The workflow's file, where it is seen from the run's folder: the one in the copy if a project

@@ -53,21 +53,25 @@ final class EventSink: Sendable {
   private let state: Mutex<State>
   private let names: [String]
   private let threads: Threads?
+  private let secrets: SecretMask
   private let report: @Sendable (RunEvent) -> Void
 
   /// - Parameters:
   ///   - steps: The names of the steps.
   ///   - needs: For each of them, the places of those that it needs.
+  ///   - secrets: What isn't shown.
   ///   - sideWork: Where events are written and passed on.
   ///   - report: Called for each event.
   init(
     _ steps: [String],
     needs: [[Int]],
+    hiding secrets: SecretMask = SecretMask(),
     _ sideWork: SideWork,
     _ report: @escaping @Sendable (RunEvent) -> Void
   ) {
     state = Mutex(State(feed: EventFeed(steps, needs: needs)))
     names = steps
+    self.secrets = secrets
     threads = sideWork == .ownThreads ? Threads() : nil
     self.report = report
   }
@@ -239,7 +243,7 @@ final class EventSink: Sendable {
         if !leavesRest {
           hasMore = try tail.read(upTo: end) { line in
             // Not later than what follows from it.
-            pass(.printed(step: names[step], line: line), time ?? now())
+            pass(.printed(step: names[step], line: secrets.masked(line)), time ?? now())
           }
         }
         state.withLock { $0.logs[step] = hasMore || end == nil ? tail : nil }

@@ -35,9 +35,14 @@ public enum RunError: Error, Equatable, CustomStringConvertible {
   /// A step uses a resource that the workflow doesn't have.
   case noResource(name: String, step: String)
 
+  /// A file of variables can't be read.
+  case environmentFile(String, reason: String)
+
   /// One sentence.
   public var description: String {
     switch self {
+    case .environmentFile(let name, let reason):
+      "The ‘env-file’ \(name) can't be read: \(reason)."
     case .isRunning(let run):
       "The run \(run) is going on in another process; “workflow explain” says what it waits for, and "
         + "Ctrl-C in its terminal ends it."

@@ -120,12 +120,21 @@ extension RunCore {
         state.logs(index, false)
         state.attemptEnds(index, now: environment.clock.now)
       }
+      hideSecrets(in: attempt.logFile, of: index)
       // What never began may have said why.
       sink.send(log)
       let time = environment.clock.now - (current?.time ?? .zero)
       sink.send(.logCloses(step: index, at: LogTail.size(of: attempt.logFile), time: time))
     }
     return try await body(log)
+  }
+
+  private func hideSecrets(in log: String, of index: Int) {
+    do throws(SystemCallError) {
+      try secrets.mask(fileAt: log)
+    } catch {
+      send(.notice(step: steps[index].id, "its log may show secrets: \(error)"))
+    }
   }
 
   /// Says once of a step that its log may not have all that it printed.
@@ -284,6 +293,7 @@ extension RunCore {
     variables["WORKFLOW_STEP"] = step.id
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
     variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
+    secrets.add(workflow.secrets.compactMap { variables[$0] })
     return StepAttempt(
       run: runName,
       step: step,

@@ -47,6 +47,7 @@ final class RunCore: Sendable {
   let options: WorkflowRun.Options
   let environment: OperationEnvironment
   let sink: EventSink
+  let secrets = SecretMask()
   let recorder = TimelineRecorder()
   let waits: WaitWatch
   let slots: Slots
@@ -92,7 +93,7 @@ final class RunCore: Sendable {
     let needs = steps.map { $0.predecessors.compactMap { places[$0] } }
     self.sideWork = sideWork
     holdingUp = Set(needs.joined()).union(steps.indices.filter { [steps] in steps[$0].hasClaims })
-    sink = EventSink(steps.map(\.id), needs: needs, sideWork, report)
+    sink = EventSink(steps.map(\.id), needs: needs, hiding: secrets, sideWork, report)
     waits = WaitWatch(clock: environment.clock)
     slots = Slots(jobs: max(options.jobs, 1))
   }
@@ -129,6 +130,12 @@ final class RunCore: Sendable {
       }
       return nodes
     }
+  }
+
+  /// The ids of steps that succeeded and were undone.
+  var undone: Set<String> {
+    let known = state.withLock { $0.steps }
+    return Set(zip(steps, known).filter { $1.isUndone }.map { $0.0.id })
   }
 
   /// Tells what has happened.
@@ -189,6 +196,7 @@ final class RunCore: Sendable {
     let file = options.file ?? journal.contents?.header.file(from: folder)
     let directory =
       file?.folder ?? folder.folderOfFile ?? FileManager.default.currentDirectoryPath
+    let files = try EnvironmentFile.variables(for: workflow, in: directory)
     if let contents = journal.contents {
       guard options.acceptsChanges || contents.fingerprint == fingerprint else {
         throw RunError.workflowChanged(run: folder.name)
@@ -215,7 +223,8 @@ final class RunCore: Sendable {
         file: file,
         folder: folder.absolutePath,
         begin: Date().timeIntervalSince1970,
-        only: only
+        only: only,
+        parameters: workflow.parameters.isEmpty ? nil : workflow.parameters.compactMapValues(\.self)
       )
       try journal.append(.begun(header), synced: true)
     } else {
@@ -225,7 +234,10 @@ final class RunCore: Sendable {
         try folder.replaceWorkflowFile(with: text)
       }
     }
-    var variables = options.environment ?? ProcessInfo.processInfo.environment
+    var variables = files.merging(options.environment ?? ProcessInfo.processInfo.environment) {
+      _,
+      ofRunner in ofRunner
+    }
     // Each attempt adds its own to a copy, which would have to grow.
     variables.reserveCapacity(variables.count + 16)
     let (clock, time) = (environment.clock, environment.clock.now)

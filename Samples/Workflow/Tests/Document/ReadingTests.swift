@@ -7,6 +7,57 @@ import WorkflowDocument
     try WorkflowFile.workflow(from: text, name: "file")
   }
 
+  @Test func `with one combination of a step that another one needs`() throws {
+    let workflow = try workflow(
+      """
+      steps:
+        - {id: build, command: x, outputs: [file], matrix: {os: [linux, macos], v: [1, 2]}}
+        - id: test
+          matrix: {os: [macos, linux]}
+          needs: build@${{ matrix.os }},2
+          command: ./test ${{ steps.build.file }}
+          env: {FILE: "${{ steps.build.file }}"}
+        - {id: ship, needs: [test, "build@linux,1"], command: "./ship ${{ steps.build.file }}"}
+        - {id: all, needs: [build, "build@linux,1"], command: x}
+      """
+    )
+    let steps = Dictionary(uniqueKeysWithValues: workflow.steps.map { ($0.id, $0) })
+    let test = try #require(steps["test@macos"])
+    #expect(test.needs == ["build@macos,2"])
+    #expect(test.command.text == "./test ${{ steps.build@macos,2.file }}")
+    #expect(test.environment["FILE"]?.text == "${{ steps.build@macos,2.file }}")
+    #expect(steps["test@linux"]?.needs == ["build@linux,2"])
+    #expect(steps["ship"]?.needs == ["test@macos", "test@linux", "build@linux,1"])
+    #expect(steps["ship"]?.command.text == "./ship ${{ steps.build@linux,1.file }}")
+    #expect(steps["all"]?.needs.count == 4)
+  }
+
+  @Test func `with parameters, which get values`() throws {
+    let workflow = try workflow(
+      """
+      parameters: {version: , target: "", n: 1.10}
+      secrets: TOKEN
+      env-file: [.env, other]
+      steps: [{id: a, command: "x ${{ parameters.version }}"}]
+      """
+    )
+    #expect(workflow.parameters == ["version": nil, "target": "", "n": "1.10"])
+    #expect(workflow.secrets == ["TOKEN"])
+    #expect(workflow.environmentFiles == [".env", "other"])
+    #expect(workflow.steps[0].command == .shell(Template([.text("x "), .parameter("version")])))
+    #expect(throws: Workflow.ParameterProblem.missing(["version"])) { try workflow.setting([:]) }
+    let set = try workflow.setting(["version": "2"])
+    #expect(set.parameters == ["version": "2", "target": "", "n": "1.10"])
+    let values = try set.values(for: set.steps[0], inherited: [:], outputs: [:], run: "r")
+    #expect(
+      try set.steps[0].command.filled(values)
+        == .shell(
+          "x \"${WORKFLOW_parameters_version}\"",
+          variables: ["WORKFLOW_parameters_version": "2"]
+        )
+    )
+  }
+
   @Test func `with every key that there is`() throws {
     let workflow = try workflow(
       """

@@ -44,15 +44,15 @@ import WorkflowRunner
   @Test func `shows what steps wait for besides others`() {
     let view = begun.after(
       .at(0, .waiting(step: "build", for: "“cpu”, which test holds, for 3 ms")),
-      .at(0, .waiting(step: "lint", for: "its turn: test runs")),
+      .at(0, .waiting(step: "lint", for: "“x”, which lets the next start in 9.8 s")),
       .at(0, .waiting(step: "test", for: "not said of one that waits for steps"))
     )
     #expect(
       view.frame(0).prefix(3)
         == [
-          "  5 wait: 3 for other steps, 1 for its turn, 1 for “cpu”",
+          "  5 wait: 3 for other steps, 1 for “cpu”, 1 for “x”",
           "    build for “cpu”, which test holds",
-          "    test for build",
+          "    lint for “x”",
         ][...]
     )
   }

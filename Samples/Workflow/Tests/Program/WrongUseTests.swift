@@ -252,7 +252,7 @@ import WorkflowRunner
       ["run", "hello.yml", "--engine", "slurm", "--slurm-array-from", "1"],
       ["simulate", "hello.yml"], ["simulate", "hello.yml", "--workers", "0"],
       ["simulate", "hello.yml", "--workers", "1,,2"], ["import", "x.json", "--scale", "0"],
-      ["runs", "--last", "0"], ["run"], ["walk", "hello.yml"], ["--nonsense"],
+      ["runs", "--last", "0"], ["walk", "hello.yml"], ["--nonsense"],
     ]
   )
   func `says what is right about arguments`(arguments: [String]) throws {

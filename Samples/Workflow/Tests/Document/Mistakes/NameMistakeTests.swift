@@ -115,17 +115,62 @@ import Testing
       """
     ),
     FileMistake(
-      "a combination instead of its step",
+      "a combination that there is not",
+      """
+      steps:
+        - {id: test, command: x, matrix: {os: [linux, macos]}}
+        - {id: ship, command: x, needs: test@windows}
+        - {id: pack, command: x, needs: "test@${{ matrix.os }}", matrix: {os: [linux, bsd]}}
+      """,
+      """
+      f.yml:3:35: error: the step ‘test’ has no combination ‘test@windows’
+       3 |   - {id: ship, command: x, needs: test@windows}
+         |                                   ^
+         help: there are test@linux, test@macos
+
+      f.yml:4:35: error: the step ‘test’ has no combination ‘test@bsd’
+       4 |   - {id: pack, command: x, needs: "test@${{ matrix.os }}", matrix: {os: [linux, bsd]}}
+         |                                   ^
+         help: there are test@linux, test@macos
+      """
+    ),
+    FileMistake(
+      "a need that depends on more than the matrix",
       """
       steps:
         - {id: test, command: x, matrix: {os: [linux]}}
-        - {id: ship, command: x, needs: test@linux}
+        - {id: ship, command: x, needs: "test@${{ env.OS }}"}
+        - {id: pack, command: x, needs: "test@${{ matrix.so }}", matrix: {os: [linux]}}
       """,
       """
-      f.yml:3:35: error: the step ‘ship’ needs ‘test@linux’, which there is not
-       3 |   - {id: ship, command: x, needs: test@linux}
+      f.yml:3:35: error: ‘needs’ can only have values of the matrix
+       3 |   - {id: ship, command: x, needs: "test@${{ env.OS }}"}
          |                                   ^
-         help: ‘test’ means all of its combinations
+         help: like ‘needs: build@${{ matrix.os }}’
+
+      f.yml:4:45: error: the matrix has no axis ‘so’
+       4 |   - {id: pack, command: x, needs: "test@${{ matrix.so }}", matrix: {os: [linux]}}
+         |                                             ^
+         help: there are ‘os’
+      """
+    ),
+    FileMistake(
+      "a parameter that there is not",
+      """
+      parameters: {version: 1.0}
+      env: {V: "${{ parameters.verson }}"}
+      steps: [{id: a, command: "echo ${{ parameters.target }}"}]
+      """,
+      """
+      f.yml:2:15: error: there is no parameter ‘verson’
+       2 | env: {V: "${{ parameters.verson }}"}
+         |               ^
+         help: did you mean ‘version’?
+
+      f.yml:3:36: error: there is no parameter ‘target’
+       3 | steps: [{id: a, command: "echo ${{ parameters.target }}"}]
+         |                                    ^
+         help: declare it at the top: ‘parameters: {target: DEFAULT}’, or without a default
       """
     ),
     FileMistake(
@@ -239,6 +284,7 @@ import Testing
       f.yml:8:11: error: ‘c’ has a matrix, so which of its combinations gives ‘x’ isn’t known
        8 |       ${{ steps.c.x }} ${{ steps.m.v }}
          |           ^
+         help: need only one of them: ‘needs: "c@linux"’
 
       f.yml:8:11: error: the step ‘b’ refers to ‘c’, but doesn’t need it
        8 |       ${{ steps.c.x }} ${{ steps.m.v }}
@@ -248,6 +294,7 @@ import Testing
       f.yml:8:28: error: ‘m’ has a matrix, so which of its combinations gives ‘v’ isn’t known
        8 |       ${{ steps.c.x }} ${{ steps.m.v }}
          |                            ^
+         help: need only one of them: ‘needs: "m@linux"’
 
       f.yml:10:23: error: the step ‘c’ refers to ‘a’, but doesn’t need it
        10 |     command: echo ${{ steps.a.version }} ${{ steps.c.x }} ${{ matrix.so }}

@@ -104,7 +104,7 @@ import WorkflowDocument
       f.yml:1:1: error: a workflow has no key ‘base’
        1 | base: &common {timeout: 1m}
          | ^
-         help: keys are ‘name’, ‘env’, ‘resources’, ‘defaults’ and ‘steps’
+         help: keys are ‘name’, ‘parameters’, ‘env’, ‘env-file’, ‘secrets’, ‘resources’, ‘defaults’ and ‘steps’
 
       f.yml:4:9: error: the alias ‘*comon’ has no anchor ‘&comon’ before it
        4 |     <<: *comon

@@ -31,6 +31,10 @@ struct RandomWorkflow {
   init(seed: UInt64) {
     numbers = SeededNumbers(seed)
     workflow.name = line()
+    if numbers.chance(40) { workflow.parameters["version"] = .some(line()) }
+    if numbers.chance(40) { workflow.parameters["to-1"] = .some(nil) }
+    if numbers.chance(30) { workflow.environmentFiles = [".env", "a \(line())"] }
+    if numbers.chance(30) { workflow.secrets = ["TOKEN", "_x"] }
     for name in ["HOME_2", "_x"] where numbers.chance(40) {
       workflow.environment[name] = template([.run, .environment("PATH")], canBeEmpty: true)
     }
@@ -51,6 +55,7 @@ struct RandomWorkflow {
     for need in needs { known.formUnion(ancestors[need] ?? []) }
     let matrix = numbers.chance(40) ? self.matrix() : [[]]
     var places: [Template.Part] = [.run, .environment("HOME")]
+    places += workflow.parameters.keys.sorted().map { .parameter($0) }
     places += matrix[0].map { .matrix($0.name) }
     for step in workflow.steps where known.contains(step.base) && step.matrix.isEmpty {
       places += step.outputs.map { .output(step: step.id, name: $0) }

@@ -1,0 +1,88 @@
+import ArgumentParser
+import Foundation
+import TerminalSupport
+import WorkflowRunner
+
+/// `workflow prune`.
+struct PruneCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "prune",
+    abstract: "Remove the folders of old runs.",
+    discussion: """
+      Runs that succeeded are removed, with their logs, but for the newest ones. Those that failed, were \
+      cancelled or interrupted could be resumed, and go with --unfinished only. A run that goes on stays.
+
+      EXAMPLES:
+        workflow prune
+            Keep the newest 20 runs.
+        workflow prune --keep 0 --older-than 720h --unfinished
+            Remove all that are older than 30 days.
+        workflow prune --dry-run
+            Say what would be removed.
+      """
+  )
+
+  @Option(help: ArgumentHelp("Keep so many of the newest runs.", valueName: "n"))
+  var keep = 20
+
+  @Option(
+    help: ArgumentHelp("Remove only what began so long ago, or earlier.", valueName: "time"),
+    transform: TimeArgument.init(text:)
+  )
+  var olderThan: TimeArgument?
+
+  @Flag(help: "Remove also runs that could be resumed.")
+  var unfinished = false
+
+  @Flag(help: "Say what would be removed, and remove nothing.")
+  var dryRun = false
+
+  @OptionGroup var folder: RunsFolderOption
+
+  func validate() throws {
+    if keep < 0 { throw ValidationError("--keep needs a number from 0, not \(keep).") }
+  }
+
+  func run() async throws {
+    let catalog = folder.catalog
+    let stream = StandardStream.output
+    var (removed, unfinishedCount) = (0, 0)
+    for name in catalog.names.dropLast(keep) {
+      let record = catalog.record(name)
+      guard isOld(record) else { continue }
+      switch record.state {
+      case .running: continue
+      case .failed, .cancelled, .interrupted, .damaged:
+        unfinishedCount += 1
+        if !unfinished { continue }
+      case .succeeded: break
+      }
+      if !dryRun { try remove(record) }
+      removed += 1
+      try stream.send("\(dryRun ? "would remove" : "removed") \(name)\n")
+    }
+    if removed == 0 { try stream.send("There is nothing to remove in \(catalog.path).\n") }
+    if !unfinished, unfinishedCount > 0 {
+      let stay = unfinishedCount == 1 ? "stays" : "stay"
+      let runs = unfinishedCount.counted("run")
+      try stream.send("\(runs) that can be resumed \(stay); --unfinished removes them too\n")
+    }
+  }
+
+  private func isOld(_ record: RunRecord) -> Bool {
+    guard let age = olderThan?.duration else { return true }
+    guard let begin = record.journal?.header.begin else { return false }
+    return .seconds(Date().timeIntervalSince1970 - begin) >= age
+  }
+
+  private func remove(_ record: RunRecord) throws {
+    do {
+      try FileManager.default.removeItem(atPath: record.path)
+    } catch {
+      throw Complaint(
+        .failure,
+        "\(record.path) can't be removed: \(FileReason.of(error, missing: "folder"))"
+      )
+    }
+  }
+}
