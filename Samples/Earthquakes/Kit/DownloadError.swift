@@ -22,6 +22,18 @@ public enum DownloadError: Error, Sendable, Hashable {
   case cannotKeep(url: URL, reason: String)
 }
 
+extension DownloadError {
+  /// Whether another attempt may succeed.
+  public var mayPass: Bool {
+    switch self {
+    case .noConnection, .timedOut: true
+    // A request that took too long, too many requests, and trouble of the server.
+    case .status(_, let code): code == 408 || code == 429 || code >= 500
+    case .unsupported, .tooLarge, .cannotKeep: false
+    }
+  }
+}
+
 extension DownloadError: CustomStringConvertible {
   /// Whole sentences that say what went wrong where, and what to do.
   public var description: String {
@@ -40,7 +52,7 @@ extension DownloadError: CustomStringConvertible {
         + "\(code)). \(Self.remedy(for: code))"
     case .tooLarge(let url, let maximum):
       "\(url.absoluteString) has more than \(Int(maximum).counted("byte")), and was not downloaded to its "
-        + "end. If it is the right one, allow a larger size."
+        + "end. If it is the right one, allow a larger size with --max-size."
     case .cannotKeep(let url, let reason):
       "\(url.absoluteString) cannot be kept in a temporary file: \(Self.clause(reason)). Free some space "
         + "there, or set TMPDIR to another folder."

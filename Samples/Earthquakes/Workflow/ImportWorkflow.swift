@@ -142,9 +142,7 @@ public struct ImportWorkflow: Sendable {
     // Each attempt gets its share, so that a server that doesn't answer is asked again.
     let share = request.downloadTime / downloadAttempts
     let retry = RetryPolicy.exponential(.seconds(1)).attempts(downloadAttempts)
-      .when { error in
-        if case DownloadError.tooLarge = error { false } else { true }
-      }
+      .when { ($0 as? DownloadError)?.mayPass ?? true }
     let fetch = locate.then(name: "download", retry: retry) { url in
       try await download(url, share, request.maximumSize.bytes)
     }

@@ -92,19 +92,31 @@ import Testing
     #expect(world.simulation.now == .seconds(21))
   }
 
-  @Test func `doesn't try again what is too large`() throws {
+  @Test(arguments: [
+    (404, 1), (403, 1), (302, 1), (408, 3), (429, 3), (500, 3), (503, 3),
+  ])
+  func `tries again only after an answer that may change`(code: Int, attempts: Int) throws {
     let world = try ImportWorld()
-    var request = world.request(feed: "all_day")
-    request.maximumSize = ByteCount(bytes: 100)
-    let workflow = world.run(request) { url, _, maximum in
-      throw DownloadError.tooLarge(url: url, maximum: maximum)
+    let asked = Mutex(0)
+    world.run(world.request(feed: "all_day")) { url, _, _ in
+      asked.withLock { $0 += 1 }
+      throw DownloadError.status(url: url, code: code)
     }
-    #expect(
-      workflow.tree.hasPrefix(
-        "child “download”\n  attempt 1: \(Self.address) has more than 100 bytes"
-      )
-    )
-    #expect(world.simulation.now == .zero)
+    #expect(asked.withLock { $0 } == attempts)
+  }
+
+  @Test func `doesn't try again what is too large, or can't be kept`() throws {
+    for isTooLarge in [true, false] {
+      let world = try ImportWorld()
+      let workflow = world.run(world.request(feed: "all_day")) { url, _, maximum in
+        throw isTooLarge
+          ? DownloadError.tooLarge(url: url, maximum: maximum)
+          : DownloadError.cannotKeep(url: url, reason: "No space left on device")
+      }
+      let problem = isTooLarge ? "has more than 50,000,000 bytes" : "cannot be kept"
+      #expect(workflow.tree.hasPrefix("child “download”\n  attempt 1: \(Self.address) \(problem)"))
+      #expect(world.simulation.now == .zero)
+    }
   }
 
   @Test func `that is broken names the feed`() throws {
