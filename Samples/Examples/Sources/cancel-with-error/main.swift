@@ -39,6 +39,7 @@ let queue = AdvancedOperationQueue()
 let events = download.events
 queue.addOperations([download, store, cleanUp])
 
+// The sequence ends when the download has ended.
 for await case .started in events {
   download.cancel(withError: LoggedOut())
 }

@@ -19,15 +19,15 @@ struct TooLarge: Error, CustomStringConvertible {
   var description: String { "\(megabytes) MB are too much for mobile data." }
 }
 
-// An immediate condition answers without waiting. The queue evaluates it again when the operation
-// starts, because the network may have changed since the first time.
+// An immediate condition answers without waiting. The queue evaluates it when the dependencies have
+// finished, and again when the operation starts, because the network may have changed in the meantime.
 struct OnWiFi: ImmediateCondition {
-  let network: Network
   let megabytes: Int
+  let network: @Sendable () -> Network
   var name: String { "on Wi-Fi" }
 
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
-    switch network {
+    switch network() {
     case .wiFi: .satisfied
     case .mobile: .failed(TooLarge(megabytes: megabytes))
     }
@@ -36,8 +36,9 @@ struct OnWiFi: ImmediateCondition {
 
 let queue = AdvancedOperationQueue()
 let upload = ResultOperation(name: "upload") { "12 photos" }
-// Conditions are attached before the operation is added to a queue.
-upload.addCondition(OnWiFi(network: .mobile, megabytes: 800))
+// Conditions are attached before the operation is added to a queue. A program asks the system in the
+// closure; with `.wiFi` the photos are uploaded.
+upload.addCondition(OnWiFi(megabytes: 800) { .mobile })
 
 do {
   print("uploaded \(try await queue.run(upload))")
