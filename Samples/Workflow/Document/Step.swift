@@ -32,6 +32,8 @@ public struct Step: Sendable, Equatable, Codable {
   public var workingDirectory: Template?
   /// The shell that runs its scripts; nil: ``Shell/standard``.
   public var shell: Shell?
+  /// Whether it has the terminal, to ask for something.
+  public var isInteractive = false
   /// The values of its combination of the matrix, in the order of the file.
   public var matrix: [MatrixValue] = []
   /// The names of the values that it gives to later steps.

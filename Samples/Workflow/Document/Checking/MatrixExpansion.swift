@@ -105,6 +105,7 @@ struct MatrixExpansion {
     step.environment = draft.environment
     step.workingDirectory = draft.workingDirectory
     step.shell = draft.shell
+    step.isInteractive = draft.isInteractive
     step.outputs = draft.outputs.map(\.text)
     guard let matrix = draft.matrix else {
       addNeeds(of: draft, to: &step, ids, known)

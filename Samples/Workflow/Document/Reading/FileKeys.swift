@@ -16,7 +16,7 @@ package enum FileKeys {
   package enum Step: String, CaseIterable {
     case id, command, needs, when, require, exclusive, uses, rate, retry, timeout
     case rollback = "on-rollback"
-    case env, cwd, shell, matrix, outputs
+    case env, cwd, shell, interactive, matrix, outputs
   }
 
   /// Of `retry`.

@@ -30,6 +30,8 @@ struct StepDraft {
   var workingDirectory: Template?
   /// The shell of its scripts.
   var shell: Shell?
+  /// Whether it has the terminal.
+  var isInteractive = false
   /// Its matrix; nil where it has a mistake, too.
   var matrix: MatrixDraft?
   /// Whether the file gives it one.

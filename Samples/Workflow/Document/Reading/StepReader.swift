@@ -57,6 +57,7 @@ struct StepReader {
       case .rollback: step.rollback = rollback(value, &conditions.templates)
       case .env: step.environment = conditions.templates.environment(value)
       case .cwd: step.workingDirectory = conditions.templates.template(value, "‘cwd’")
+      case .interactive: step.isInteractive = fields.flag(value, "‘interactive’") ?? false
       case .shell: step.shell = shell(value)
       case .matrix:
         step.hasMatrix = true

@@ -55,6 +55,7 @@ package struct StepFields {
     add(.env, map(step.environment) { YAMLText.scalar($0.text) })
     add(.cwd, (step.workingDirectory?.text).map(YAMLText.scalar))
     add(.shell, step.shell.map(shell))
+    add(.interactive, step.isInteractive ? "true" : nil)
     add(.outputs, step.outputs.isEmpty ? nil : YAMLText.list(step.outputs))
     return fields
   }

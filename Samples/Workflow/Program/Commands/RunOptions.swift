@@ -68,9 +68,9 @@ struct RunOptions: ParsableArguments {
   private static let mostJobs = 1_000_000
 
   /// Where commands run.
-  var stepEngine: any StepEngine {
+  private func stepEngine(_ terminal: LocalEngine.Terminal) -> any StepEngine {
     switch engine {
-    case .local: return LocalEngine()
+    case .local: return LocalEngine(terminal: terminal)
     case .slurm:
       var options = SlurmEngine.Options()
       options.arraysFrom = slurmArrayFrom
@@ -85,6 +85,12 @@ struct RunOptions: ParsableArguments {
   func checkEngine(for workflow: Workflow) throws(Complaint) {
     try OpenFileLimit.check(jobs: min(workers, workflow.steps.count))
     if engine != .slurm { return }
+    if let step = workflow.steps.first(where: \.isInteractive) {
+      throw Complaint(
+        .usage,
+        "step “\(step.id)” is interactive, and has no terminal with --engine slurm"
+      )
+    }
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
     for program in ["srun", "sbatch", "squeue"] {
       if folders.contains(where: {
@@ -120,7 +126,6 @@ struct RunOptions: ParsableArguments {
     _ display: DisplayOptions,
     _ options: WorkflowRun.Options
   ) async throws {
-    let engine = stepEngine
     let conducted = ConductedRun(
       workflow: shown,
       record: record,
@@ -130,8 +135,14 @@ struct RunOptions: ParsableArguments {
         RunEstimate(shown, jobs: workers, known: catalog.durations(of: workflow.name))
       }
     )
-    let status = try await conducted.conduct { report in
-      WorkflowRun(workflow, in: record.folder, engine: engine, options: options, report: report)
+    let status = try await conducted.conduct { report, terminal in
+      WorkflowRun(
+        workflow,
+        in: record.folder,
+        engine: stepEngine(terminal),
+        options: options,
+        report: report
+      )
     }
     if status != 0 { throw ExitCode(status) }
   }

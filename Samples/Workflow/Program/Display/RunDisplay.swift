@@ -13,6 +13,8 @@ protocol RunDisplay: Sendable {
   func end()
   /// The same unless that would wait for a reader.
   func endIfPossible()
+  /// Leaves the terminal to a step, or has it back.
+  func lendTerminal(_ isLent: Bool)
   /// Leaves the terminal to the shell, until ``goOn()``: Ctrl-Z stops the program.
   func pause(stopsSteps: Bool)
   /// Shows again what it does.
@@ -21,6 +23,7 @@ protocol RunDisplay: Sendable {
 
 extension RunDisplay {
   /// Nothing has to be taken away from lines, and who reads them may be stopped as well.
+  func lendTerminal(_ isLent: Bool) {}
   func pause(stopsSteps: Bool) {}
   func goOn() {}
 }
@@ -77,6 +80,7 @@ final class LiveDisplay: RunDisplay, @unchecked Sendable {
   private struct Bottom {
     var block: LiveBlock
     var isPaused = false
+    var isLent = false
     var hasEnded = false
   }
 
@@ -123,7 +127,7 @@ final class LiveDisplay: RunDisplay, @unchecked Sendable {
   /// Writes what has changed.
   func redraw() {
     bottom.withLock { bottom in
-      if !bottom.isPaused { redraw(&bottom.block, isLast: false) }
+      if !bottom.isPaused, !bottom.isLent { redraw(&bottom.block, isLast: false) }
     }
   }
 
@@ -150,6 +154,13 @@ final class LiveDisplay: RunDisplay, @unchecked Sendable {
       say(StyledLine("⊘ ", .yellow) + StyledLine("\(words): “fg” lets all go on"))
       // What the shell writes from now on would be written over.
       redraw(&bottom.block, isLast: true)
+    }
+  }
+
+  func lendTerminal(_ isLent: Bool) {
+    bottom.withLock { bottom in
+      bottom.isLent = isLent
+      if isLent, !bottom.hasEnded { redraw(&bottom.block, isLast: true) }
     }
   }
 

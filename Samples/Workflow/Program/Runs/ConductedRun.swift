@@ -26,11 +26,11 @@ struct ConductedRun {
 
   /// Runs it, and says what came of it.
   ///
-  /// - Parameter make: Creates the run, which reports to what it is given.
+  /// - Parameter make: Creates the run, which reports to what it is given, and lends steps the terminal.
   /// - Returns: The exit status.
   /// - Throws: What kept it from beginning, or drawings from being written.
   func conduct(
-    _ make: (@escaping @Sendable (RunEvent) -> Void) throws -> any RunControl
+    _ make: (@escaping @Sendable (RunEvent) -> Void, LocalEngine.Terminal) throws -> any RunControl
   )
     async throws -> Int32
   {
@@ -40,11 +40,19 @@ struct ConductedRun {
     let display = display(output)
     let failures = FailedSteps()
     let hasBegun = Mutex(false)
-    let run = try make { event in
-      if case .runStarted = event.kind { hasBegun.withLock { $0 = true } }
-      failures.note(event)
-      display.show(event)
-    }
+    // Events have standard output for themselves where they are JSON.
+    let terminal = LocalEngine.Terminal(
+      output: options.format(environment) == .json ? 2 : 1,
+      lend: display.lendTerminal
+    )
+    let run = try make(
+      { event in
+        if case .runStarted = event.kind { hasBegun.withLock { $0 = true } }
+        failures.note(event)
+        display.show(event)
+      },
+      terminal
+    )
     let explain = ExplainSocket(in: record.path) { step in
       run.explain(step) ?? ""
     }

@@ -46,6 +46,7 @@ struct DryRun {
     add(.rate)
     add(.cwd, "in")
     add(.shell)
+    if step.isInteractive { notes.append("has the terminal") }
     if let rollback = step.rollback { notes.append("undone by \(rollback.readable)") }
     return notes
   }

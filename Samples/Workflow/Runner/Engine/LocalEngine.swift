@@ -23,6 +23,8 @@ import Darwin
 /// - An attempt ends when its process does, as with make: what a command that succeeded leaves in
 ///   the background goes on, and may go on to write to the log; that it does is reported. What one
 ///   that failed leaves is ended as by a cancel.
+/// - An interactive step is in the session of the runner, has its standard input, and writes to the
+///   terminal instead of its log.
 /// - When an attempt is cancelled, all processes of its session's group get SIGTERM, and SIGKILL
 ///   when the grace period is over.
 public final class LocalEngine: StepEngine {
@@ -35,21 +37,42 @@ public final class LocalEngine: StepEngine {
   private let state = Mutex(State())
   /// What runners execute.
   private let runner: String
+  /// How steps have the terminal.
+  private let terminal: Terminal
   /// Takes a moment in which a process goes on.
   private let pause: @Sendable () async -> Void
 
   /// Begins what an attempt waits for that a killed runner has left.
   public static let earlierProcess = "an earlier run's process "
 
+  /// The terminal of the runner, which interactive steps are lent.
+  public struct Terminal: Sendable {
+    /// The file descriptor that they write to.
+    public var output: Int32
+    /// Called with true before a step has the terminal, and with false afterwards.
+    public var lend: @Sendable (Bool) -> Void
+
+    /// Creates a terminal.
+    public init(output: Int32 = 1, lend: @escaping @Sendable (Bool) -> Void = { _ in }) {
+      self.output = output
+      self.lend = lend
+    }
+  }
+
   /// Creates an engine.
-  public convenience init() {
-    self.init(runner: "/proc/self/exe") {
+  public convenience init(terminal: Terminal = Terminal()) {
+    self.init(runner: "/proc/self/exe", terminal: terminal) {
       try? await ContinuousClock().sleep(for: .milliseconds(10))
     }
   }
 
-  init(runner: String, pause: @escaping @Sendable () async -> Void) {
+  init(
+    runner: String,
+    terminal: Terminal = Terminal(),
+    pause: @escaping @Sendable () async -> Void
+  ) {
     self.runner = runner
+    self.terminal = terminal
     self.pause = pause
   }
 
@@ -179,17 +202,43 @@ public final class LocalEngine: StepEngine {
     _ log: OpenFile,
     _ report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> TerminationStatus {
+    if attempt.isInteractive {
+      terminal.lend(true)
+      defer { terminal.lend(false) }
+      return try await spawn(
+        program,
+        attempt,
+        .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
+        FileDescriptor(rawValue: terminal.output),
+        report
+      )
+    }
+    return try await spawn(
+      program,
+      attempt,
+      .none,
+      FileDescriptor(rawValue: log.descriptor),
+      report
+    )
+  }
+
+  private func spawn(
+    _ program: LocalProgram,
+    _ attempt: StepAttempt,
+    _ input: some InputProtocol,
+    _ output: FileDescriptor,
+    _ report: @escaping @Sendable (StepReport) -> Void
+  ) async throws -> TerminationStatus {
     var options = PlatformOptions()
     // With a group alone, a command that wants to read from the terminal would be stopped for ever.
-    options.createSession = true
+    options.createSession = !attempt.isInteractive
     options.teardownSequence = [
       .send(
         signal: .terminate,
-        toProcessGroup: true,
+        toProcessGroup: !attempt.isInteractive,
         allowedDurationToNextStep: attempt.gracePeriod
       )
     ]
-    let output = FileDescriptor(rawValue: log.descriptor)
     let started = Mutex<ProcessGroup?>(nil)
     defer {
       let group = started.withLock { $0 }
@@ -207,11 +256,14 @@ public final class LocalEngine: StepEngine {
         environment: .custom(program.environment),
         workingDirectory: FilePath(attempt.workingDirectory),
         platformOptions: options,
-        input: .none,
+        input: input,
         output: .fileDescriptor(output, closeAfterSpawningProcess: false),
         error: .fileDescriptor(output, closeAfterSpawningProcess: false)
       ) { execution in
-        let group = ProcessGroup(leader: execution.processIdentifier.value)
+        let group = ProcessGroup(
+          leader: execution.processIdentifier.value,
+          isInRunnersGroup: attempt.isInteractive
+        )
         started.withLock { $0 = group }
         let isKilled = state.withLock { state in
           state.groups.insert(group)
@@ -219,7 +271,9 @@ public final class LocalEngine: StepEngine {
           return state.isKilled
         }
         if isKilled { group.send(SIGKILL) }
-        report(.started(node: nil, handle: LocalHandle(group, since: earliest)?.text))
+        // The terminal goes with the runner, and with it whoever it was lent to.
+        let handle = attempt.isInteractive ? nil : LocalHandle(group, since: earliest)?.text
+        report(.started(node: nil, handle: handle))
       }.terminationStatus
     } catch let error as SubprocessError {
       try checkGoesOn()

@@ -10,14 +10,24 @@ import Darwin
 struct ProcessGroup: Hashable, Sendable {
   /// The process that leads it.
   let leader: Int32
+  /// Whether it is one process in the group of the runner, with which it shares the terminal.
+  let isInRunnersGroup: Bool
 
-  init(leader: Int32) { self.leader = leader }
+  init(leader: Int32, isInRunnersGroup: Bool = false) {
+    self.leader = leader
+    self.isInRunnersGroup = isInRunnersGroup
+  }
+
+  /// What `kill` takes for it.
+  private var target: Int32 { isInRunnersGroup ? leader : -leader }
 
   /// Sends a signal to all of them; nothing happens if there are none.
-  func send(_ signal: Int32) { _ = kill(-leader, signal) }
+  func send(_ signal: Int32) { _ = kill(target, signal) }
 
   /// Whether there are any that haven't ended.
-  var isThere: Bool { (kill(-leader, 0) == 0 || errno == EPERM) && hasLiving }
+  var isThere: Bool {
+    (kill(target, 0) == 0 || errno == EPERM) && (isInRunnersGroup || hasLiving)
+  }
 
   /// Whether one of them hasn't ended, or can't be looked at.
   ///

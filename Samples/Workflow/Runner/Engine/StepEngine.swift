@@ -164,6 +164,8 @@ public struct StepAttempt: Sendable {
   public var workingDirectory: String
   /// The file that gets what it prints, on both streams; it is appended to.
   public var logFile: String
+  /// Whether it has the terminal of the runner: its step is interactive, and it isn't a rollback.
+  public var isInteractive = false
   /// A folder of the run's own where an engine may keep files of this attempt.
   public var scratchFolder: String
   /// The time between being asked to end and being killed.

@@ -79,6 +79,7 @@ extension RunCore {
     _ step: Step,
     _ pools: [String: ResourcePool]
   ) {
+    if step.isInteractive { operation.addClaim(MutuallyExclusive("the terminal")) }
     for name in step.exclusive { operation.addClaim(MutuallyExclusive(name)) }
     for (name, amount) in step.uses.sorted(by: { $0.key < $1.key }) {
       if let pool = pools[name] { operation.addClaim(ResourceUnits(amount.value, of: pool)) }
@@ -169,7 +170,7 @@ extension RunCore {
 
 extension Step {
   /// Whether it may have to wait although its needs are done and slots are free.
-  var hasClaims: Bool { !exclusive.isEmpty || !uses.isEmpty || !rates.isEmpty }
+  var hasClaims: Bool { isInteractive || !exclusive.isEmpty || !uses.isEmpty || !rates.isEmpty }
 
   /// What happens when an attempt fails, or takes too long; nil: one attempt, as long as it wants.
   ///

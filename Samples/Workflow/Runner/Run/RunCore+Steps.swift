@@ -294,7 +294,7 @@ extension RunCore {
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
     variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
     secrets.add(workflow.secrets.compactMap { variables[$0] })
-    return StepAttempt(
+    var attempt = StepAttempt(
       run: runName,
       step: step,
       number: number,
@@ -305,6 +305,8 @@ extension RunCore {
       scratchFolder: folder.scratch,
       gracePeriod: options.gracePeriod
     )
+    attempt.isInteractive = step.isInteractive && command == step.command
+    return attempt
   }
 
   /// Writes a heading into the log of an attempt.

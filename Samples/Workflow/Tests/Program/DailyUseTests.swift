@@ -210,6 +210,68 @@ import Testing
     }
   }
 
+  private static let asking = """
+    steps:
+      - id: ask
+        interactive: true
+        command: printf "sure? "; read -r answer; echo "got $answer"; test "$answer" = yes
+      - {id: other, command: "for i in 1 2 3; do echo line $i; done"}
+      - {id: go, needs: ask, command: echo gone}
+    """
+
+  @Test func `lends a step its standard input`() throws {
+    try place.write(Self.asking)
+    for (answer, status) in [("yes\n", Int32(0)), ("no\n", 1), ("", 1)] {
+      let process = try place.process(["run", "w.yml"])
+      let (input, output) = (Pipe(), Pipe())
+      process.standardInput = input
+      process.standardOutput = output
+      try process.run()
+      try input.fileHandleForWriting.write(contentsOf: Data(answer.utf8))
+      try input.fileHandleForWriting.close()
+      let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      #expect(process.terminationStatus == status)
+      let text = String(decoding: bytes, as: UTF8.self)
+      #expect(text.contains("sure? "))
+      #expect(text.contains("got yes\n") == (status == 0), "\(text)")
+    }
+  }
+
+  @Test func `lends a step the terminal`() throws {
+    try place.write(Self.asking)
+    let terminal = try PseudoTerminal()
+    let process = try place.start(terminal, ["run", "w.yml"])
+    terminal.wait(for: "sure?")
+    terminal.type("yes\n")
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    #expect(screen.text.contains("sure? yes\ngot yes\n"), "\(screen.text)")
+    #expect(screen.text.contains("✓ w succeeded after "))
+  }
+
+  @Test func `ends a step that has the terminal with Ctrl-C`() throws {
+    try place.write(Self.asking)
+    let terminal = try PseudoTerminal()
+    let process = try place.start(terminal, ["run", "w.yml"])
+    terminal.wait(for: "sure?")
+    terminal.type("\u{3}")
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    #expect(screen.text.contains("ask  cancelled: Ctrl-C"), "\(screen.text)")
+  }
+
+  @Test func `says that a cluster has no terminal`() throws {
+    try place.write(Self.asking)
+    let end = try place.run("run", "w.yml", "--engine", "slurm")
+    #expect(end.status == 64)
+    #expect(
+      end.errors == "workflow: step “ask” is interactive, and has no terminal with --engine slurm\n"
+    )
+  }
+
   @Test func `has a version`() throws {
     #expect(try place.run("--version").output == "1.0.0\n")
   }

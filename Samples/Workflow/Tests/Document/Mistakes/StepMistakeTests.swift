@@ -81,7 +81,7 @@ import Testing
        5 |     color: red
          |     ^
          help: keys are ‘id’, ‘command’, ‘needs’, ‘when’, ‘require’, ‘exclusive’, ‘uses’, ‘rate’, \
-      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘matrix’ and ‘outputs’
+      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘interactive’, ‘matrix’ and ‘outputs’
       """
     ),
     FileMistake(
@@ -164,7 +164,7 @@ import Testing
        2 |   - make
          |     ^
          help: keys are ‘id’, ‘command’, ‘needs’, ‘when’, ‘require’, ‘exclusive’, ‘uses’, ‘rate’, \
-      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘matrix’ and ‘outputs’
+      ‘retry’, ‘timeout’, ‘on-rollback’, ‘env’, ‘cwd’, ‘shell’, ‘interactive’, ‘matrix’ and ‘outputs’
       """
     ),
     FileMistake(

@@ -85,6 +85,7 @@ struct RandomWorkflow {
       let isPOSIX = numbers.chance(50)
       step.shell = isPOSIX ? .posix("/opt/odd shells/bash") : .exactly(["zsh", "-f", line(), "-c"])
     }
+    step.isInteractive = numbers.chance(10)
     if numbers.chance(50) { step.outputs = ["version", "_2", "no"] }
     for values in matrix {
       var copy = step
