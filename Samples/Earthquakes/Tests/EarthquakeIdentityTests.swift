@@ -72,11 +72,26 @@ import Testing
     #expect(try database.earthquakes().map(\.otherIDs) == [[], []])
   }
 
+  @Test func `isn't replaced by the description of an event that was one with it`() throws {
+    try store(Description(id: "ci2", others: ["us1"], updated: 2))
+    #expect(try store(Description(id: "us1", updated: 3)) == StoreSummary(inserted: 1))
+    #expect(try ids() == ["ci2", "us1"])
+    #expect(try store(Description(id: "us1", updated: 4)) == StoreSummary(updated: 1))
+    #expect(try ids() == ["ci2", "us1"])
+  }
+
   @Test func `learns an identity from a description of the same time`() throws {
     try store(Description(id: "ci2", updated: 2))
     #expect(try store(Description(id: "ci2", others: ["us1"], updated: 2)).unchanged == 1)
     #expect(try store(Description(id: "us1", updated: 1)).unchanged == 1)
     #expect(try ids() == ["ci2"])
+  }
+
+  @Test func `learns no identity from an older description`() throws {
+    try store(Description(id: "us1", updated: 3))
+    #expect(try store(Description(id: "ci2", others: ["us1"], updated: 2)).unchanged == 1)
+    #expect(try store(Description(id: "ci2", updated: 3)) == StoreSummary(inserted: 1))
+    #expect(try ids() == ["ci2", "us1"])
   }
 
   /// All orders of some values.
