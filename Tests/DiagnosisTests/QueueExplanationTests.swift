@@ -191,6 +191,100 @@ import Testing
     world.simulation.run()
   }
 
+  @Test func `requests that wait for a circuit are one cause, whenever each was refused`() throws {
+    let world = World()
+    world.queue.name = "orders"
+    let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(3_600))
+    let failing = ResultOperation(name: "failing") { throw Flaw(1) }
+    failing.addCondition(CircuitClosed(breaker))
+    world.run(failing)
+    for _ in 0..<3 {
+      let call = RetryOperation(name: "calls", retry: .constant(.seconds(600))) { _ in
+        let call = ResultOperation(name: "call") {}
+        call.addCondition(CircuitClosed(breaker))
+        return call
+      }
+      world.queue.addOperation(call)
+      world.simulation.advance(by: .seconds(60))
+    }
+    let causes = world.queue.explain().rootCauses
+    #expect(causes.map(\.operations.count) == [3])
+    #expect(
+      "\(world.queue.explain())" == """
+        queue “orders”: 3 operations, 3 executing
+          3 operations (calls): each waits: attempt 1 failed (condition “circuit closed”: The circuit is \
+        open for another 1 h.); tries again in 7 min
+        """
+    )
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+  }
+
+  @Test func `a limit applies to all causes, and the others are counted`() {
+    let world = World()
+    world.queue.name = "main"
+    let probes = (1...5).map { ConditionProbe(name: "probe \($0)") }
+    for (index, probe) in probes.enumerated() {
+      for number in 0...index {
+        let work = Work("\(index).\(number)")
+        work.addCondition(probe)
+        world.queue.addOperation(work)
+      }
+    }
+    world.simulation.run()
+    let explanation = world.queue.explain(limit: 2)
+    #expect(
+      "\(explanation)" == """
+        queue “main”: 15 operations, 0 executing
+          0.0 waits for the answer of condition “probe 1” for 0 ns
+          2 operations (1.0, 1.1): each waits for the answer of condition “probe 2” for 0 ns
+          … and 3 more causes
+        needed: condition “probe 1” of 0.0 has to answer; condition “probe 2” of 1.0, 1.1 has to answer
+        """
+    )
+    let all = world.queue.explain()
+    #expect(explanation.rootCauses == Array(all.rootCauses.prefix(2)))
+    #expect(explanation.causes == Array(all.causes.prefix(2)))
+    #expect(explanation.path == all.path)
+    #expect("\(world.queue.explain(limit: 4))".contains("\n  … and 1 more cause\n"))
+    #expect("\(world.queue.explain(limit: 5))" == "\(all)")
+    for probe in probes { probe.answer(.satisfied) }
+    world.simulation.run()
+  }
+
+  @Test(arguments: 1...3)
+  func `a limit keeps the causes that don't go by themselves`(limit: Int) {
+    let world = World()
+    let executing = world.taking(10, "executing")
+    let after = Work("after")
+    let stray = Work("stray")
+    after.addDependency(stray)
+    world.queue.addOperations([executing, after])
+    world.simulation.advance(by: .seconds(1))
+    let names = world.queue.explain(limit: limit).rootCauses.map(\.name)
+    #expect(names == Array(["stray", "executing"].prefix(limit)))
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+  }
+
+  @Test func `a cycle is the first cause with any limit`() {
+    let world = World()
+    let (first, second) = (Work("first"), Work("second"))
+    first.addDependency(second)
+    second.addDependency(first)
+    let after = Work("after")
+    after.addDependency(first)
+    world.queue.addOperations([world.taking(10, "executing"), after])
+    world.simulation.advance(by: .seconds(1))
+    for limit in 1...3 {
+      let causes = world.queue.explain(limit: limit).rootCauses
+      #expect(causes.first?.kind == .cycle, "\(limit)")
+      #expect(causes.count == min(limit, 2), "\(limit)")
+    }
+    world.queue.cancelAllOperations()
+    world.simulation.run()
+  }
+
   @Test func `many causes are counted`() {
     let world = World()
     for number in 0..<40 { world.queue.addOperation(Work.open("\(number)")) }

@@ -47,6 +47,7 @@ public final class OrderServer: Sendable {
   let provider: ProviderControl?
   let options: Options
   let feed: LiveFeed
+  let queueExplanation: SharedExplanation
   let clients = WaitingClients()
   let page: OperatorsPage
   let logger: Logger
@@ -74,7 +75,11 @@ public final class OrderServer: Sendable {
     self.provider = provider
     self.options = options
     self.logger = logger
-    feed = LiveFeed(desk: desk, heartbeat: options.heartbeat)
+    let explanation = SharedExplanation { [queue = desk.queue] in
+      queue.explain(limit: SharedExplanation.limit).description
+    }
+    queueExplanation = explanation
+    feed = LiveFeed(desk: desk, explanation: explanation, heartbeat: options.heartbeat)
     page = try OperatorsPage()
     let timeline = { @Sendable [weak desk] (order: String) in
       desk?.timeline(of: OrderID(rawValue: order))

@@ -369,3 +369,7 @@ public struct CircuitClosed: ImmediateCondition {
     refusal.map { .failed($0) } ?? .satisfied
   }
 }
+
+extension CircuitClosed.Open: TimedError {
+  var descriptionWithoutTime: String { "The circuit is open." }
+}

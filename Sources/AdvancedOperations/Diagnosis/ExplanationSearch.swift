@@ -1,44 +1,115 @@
 import CoreOperations
 
 /// What was found when one operation was looked at, and where to look next.
+///
+/// Most findings only lead to others. The words are for those that are shown.
 struct Finding {
-  var cause: OperationExplanation.Cause
+  typealias Cause = OperationExplanation.Cause
+
+  let operation: Operation
+  let kind: Cause.Kind
   /// The text without what differs from operation to operation.
-  let words: String
+  let words: () -> String
   /// What has to happen, of an operation or several, whose names it gets.
   let remedy: ((String) -> String)?
+  var duration: Duration?
+  var isDurationShown = true
+  let requirement: String?
+  var error: (any Error)?
+  /// The end of the text, behind the duration.
+  var ending = ""
   /// The operations that the cause comes down to.
-  var next: [Operation] = []
+  let next: [Operation]
+
+  var cause: Cause {
+    let name = operation.label
+    let shown = isDurationShown ? duration : nil
+    let time = shown.map { "\(kind == .claim ? "," : "") for \($0.readable)" } ?? ""
+    return Cause(
+      operations: [operation],
+      name: name,
+      kind: kind,
+      involved: next,
+      requirement: requirement,
+      error: error,
+      duration: duration,
+      text: words() + time + ending,
+      remedy: remedy?(name)
+    )
+  }
+
+  /// What equal causes of several operations have in common; nil for a cause that only one operation
+  /// can have.
+  var key: Key? {
+    switch kind.traits.scope {
+    case .operation: nil
+    case .queue: Key(kind: kind, words: words(), involved: [])
+    case .requirement: Key(kind: kind, words: error?.withoutTimes ?? commonWords, involved: next)
+    }
+  }
+
+  /// The words, unless the operations that it waits for say as much.
+  private var commonWords: String {
+    switch kind {
+    case .dependency, .group, .children, .awaiting, .prerequisite:
+      next.isEmpty ? words() : requirement ?? ""
+    default: words()
+    }
+  }
+
+  struct Key: Hashable {
+    let kind: Cause.Kind
+    let words: String
+    let involved: [Operation]
+  }
+}
+
+/// An error that says when something will be possible again.
+protocol TimedError: Error {
+  /// The description without the time, which is another one in each such error.
+  var descriptionWithoutTime: String { get }
+}
+
+extension Error {
+  /// The description, without the times in it.
+  fileprivate var withoutTimes: String {
+    var (names, error): (String, any Error) = ("", self)
+    while let condition = error as? OperationConditionError {
+      names += "\(condition.condition): "
+      error = condition.underlying
+    }
+    return names + ((error as? any TimedError)?.descriptionWithoutTime ?? "\(error)")
+  }
 }
 
 extension [Finding] {
-  /// The causes, of which those that are equal are one.
-  ///
-  /// - Returns: Each cause where the first of its kind was, and the numbers of the findings that
-  ///   have it.
-  var causes: [(cause: OperationExplanation.Cause, findings: [Int])] {
-    var places: [OperationExplanation.Cause.Key: Int] = [:]
-    var causes: [(cause: OperationExplanation.Cause, findings: [Int])] = []
+  /// The numbers of the findings that have an equal cause, in the order of the first of each.
+  var groups: [[Int]] {
+    var places: [Finding.Key: Int] = [:]
+    var groups: [[Int]] = []
     for (number, finding) in enumerated() {
-      let key = finding.cause.key(finding.words)
+      let key = finding.key
       if let place = key.flatMap({ places[$0] }) {
-        // Two conditions of one operation may have the same name.
-        let operations = finding.cause.operations
-        if causes[place].cause.operations.last != operations[0] {
-          causes[place].cause.operations += operations
-        }
-        causes[place].findings.append(number)
+        groups[place].append(number)
       } else {
-        if let key { places[key] = causes.count }
-        causes.append((finding.cause, [number]))
+        if let key { places[key] = groups.count }
+        groups.append([number])
       }
     }
-    for place in causes.indices where causes[place].findings.count > 1 {
-      let remedy = self[causes[place].findings[0]].remedy
-      let names = causes[place].cause.operations.names
-      if let remedy { causes[place].cause.remedy = remedy(names) }
+    return groups
+  }
+
+  /// The one cause of findings that have an equal one.
+  func cause(of group: [Int]) -> Finding.Cause {
+    let first = self[group[0]]
+    var cause = first.cause
+    if group.count == 1 { return cause }
+    // Two conditions of one operation may have the same name.
+    for number in group.dropFirst() where cause.operations.last != self[number].operation {
+      cause.operations.append(self[number].operation)
     }
-    return causes
+    if let remedy = first.remedy { cause.remedy = remedy(cause.operations.names) }
+    return cause
   }
 }
 
@@ -93,11 +164,12 @@ struct ExplanationSearch {
 
   // MARK: What was found
 
-  /// What keeps some of the operations themselves.
-  func causes(of operations: [Operation]) -> [Cause] {
-    operations.flatMap { operation in
+  /// What keeps some of the operations themselves: as many causes as are wanted.
+  func causes(of operations: [Operation], limit: Int) -> [Cause] {
+    let findings = operations.flatMap { operation in
       places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
-    }.causes.map(\.cause)
+    }
+    return findings.groups.prefix(limit).map { findings.cause(of: $0) }
   }
 
   /// A cause that leads nowhere else.
@@ -107,52 +179,57 @@ struct ExplanationSearch {
     fileprivate let nodes: [Int]
   }
 
+  /// Root causes, and the number of all that there are.
+  struct Roots {
+    var roots: [Root]
+    var count: Int
+  }
+
   /// The root causes, what doesn't go by itself first, then what is nearer.
-  func roots() -> [Root] {
-    let cycle = cycle()
-    let members = Set(cycle?.cause.involved ?? [])
+  ///
+  /// - Parameter limit: The number of causes, at most. With a limit, a cycle is looked for on the ways to
+  ///   these, and where no root cause is reached; otherwise everywhere.
+  /// - Returns: The causes, and the number of all.
+  func roots(limit: Int) -> Roots {
     var found: [(node: Int, finding: Finding)] = []
     for (index, node) in nodes.enumerated() {
-      for finding in node.findings where finding.next.isEmpty {
-        // To add what is in a cycle to a queue is of no use.
-        if finding.cause.kind == .notEnqueued, members.contains(node.operation) { continue }
-        found.append((index, finding))
+      for finding in node.findings where finding.next.isEmpty { found.append((index, finding)) }
+    }
+    let findings = found.map(\.finding)
+    func sorted(_ groups: [[Int]]) -> [[Int]] {
+      let ranks = groups.map { findings[$0[0]].kind.traits.rank }
+      let order = groups.indices.sorted { (-ranks[$0], $0) < (-ranks[$1], $1) }
+      return order.map { groups[$0] }
+    }
+    var groups = sorted(findings.groups)
+    let ends = groups.prefix(limit).map { found[$0[0]].node }
+    let cycle = cycle(near: limit < .max ? ends : nil)
+    if let members = (cycle?.cause.involved).map(Set.init), !members.isEmpty {
+      // To add what is in a cycle to a queue is of no use.
+      groups = groups.compactMap { group in
+        let left = group.filter { number in
+          let (node, finding) = found[number]
+          return finding.kind != .notEnqueued || !members.contains(nodes[node].operation)
+        }
+        return left.isEmpty ? nil : left
       }
     }
-    var roots = found.map(\.finding).causes.map { cause, findings in
-      Root(cause: cause, nodes: findings.map { found[$0].node })
+    let others = groups.prefix(cycle == nil ? limit : max(limit - 1, 0)).map { group in
+      Root(cause: findings.cause(of: group), nodes: group.map { found[$0].node })
     }
-    if let cycle { roots.insert(cycle, at: 0) }
-    let ranks = roots.map(\.cause.kind.traits.rank)
-    let order = roots.indices.sorted { (-ranks[$0], $0) < (-ranks[$1], $1) }
-    return order.map { roots[$0] }
+    let count = groups.count + (cycle == nil ? 0 : 1)
+    return Roots(roots: (cycle.map { [$0] } ?? []) + others, count: count)
   }
 
-  /// Which of some operations wait because of others that have a root cause, directly or not.
-  func waiting(for root: Root, among operations: [Operation]) -> [Operation] {
-    var isReached = leading(to: root.nodes)
-    for node in root.nodes { isReached[node] = false }
-    return operations.filter { operation in
-      places[ObjectIdentifier(operation)].map { isReached[$0] } ?? false
+  /// Which of some operations wait because of others that have each root cause, directly or not.
+  func waiting(for roots: some Sequence<Root>, among operations: [Operation]) -> [[Operation]] {
+    let search = BackwardSearch(nodes.map(\.next))
+    let members = operations.compactMap { places[ObjectIdentifier($0)] }
+    return roots.map { root in
+      var isReached = search.leading(to: root.nodes)
+      for node in root.nodes { isReached[node] = false }
+      return members.filter { isReached[$0] }.map { nodes[$0].operation }
     }
-  }
-
-  /// Which nodes are some nodes or lead to them.
-  private func leading(to ends: [Int]) -> [Bool] {
-    var comesFrom = [[Int]](repeating: [], count: nodes.count)
-    for (index, node) in nodes.enumerated() {
-      for other in node.next { comesFrom[other].append(index) }
-    }
-    var isReached = [Bool](repeating: false, count: nodes.count)
-    for end in ends { isReached[end] = true }
-    var due = ends
-    while let index = due.popLast() {
-      for other in comesFrom[index] where !isReached[other] {
-        isReached[other] = true
-        due.append(other)
-      }
-    }
-    return isReached
   }
 
   /// The way from where the search began to a root cause, both included.
@@ -167,20 +244,33 @@ struct ExplanationSearch {
   }
 
   /// A cycle that keeps some of the operations, or from which nothing else can be reached.
-  private func cycle() -> Root? {
+  ///
+  /// - Parameter ends: Nodes on the ways to which it is looked for, besides those that lead to no root
+  ///   cause; nil to look at all of them.
+  /// - Returns: The cycle; nil if none was found.
+  private func cycle(near ends: [Int]?) -> Root? {
     guard mayHaveCycle else { return nil }
-    return cycleOfNeeds() ?? cycleOfFindings()
+    guard let ends else { return cycleOfNeeds(from: nodes.indices) ?? cycleOfFindings() }
+    var starts: [Int] = []
+    for end in ends {
+      var next: Int? = end
+      while let node = next {
+        starts.append(node)
+        next = nodes[node].parent?.node
+      }
+    }
+    return cycleOfFindings() ?? cycleOfNeeds(from: starts)
   }
 
   /// A cycle of operations each of which needs the next one, whatever else keeps them: also of some
   /// that are in no queue yet.
   ///
   /// - Complexity: O(v + e).
-  private func cycleOfNeeds() -> Root? {
+  private func cycleOfNeeds(from starts: some Sequence<Int>) -> Root? {
     var outlook = WaitSearch()
     var seen: Set<Int> = []
     var attempts = 0
-    for start in nodes.indices where attempts < 16 {
+    for start in starts where attempts < 16 {
       // An operation that waits behind a cycle leads to one that is in it.
       var next: Int? = start
       var last: Int?
@@ -204,7 +294,7 @@ struct ExplanationSearch {
 
   /// A cycle, if there are operations from which nothing but a cycle can be reached.
   private func cycleOfFindings() -> Root? {
-    let isFree = leading(
+    let isFree = BackwardSearch(nodes.map(\.next)).leading(
       to: nodes.indices.filter { index in
         let findings = nodes[index].findings
         return findings.isEmpty || findings.contains { $0.next.isEmpty }
@@ -215,6 +305,42 @@ struct ExplanationSearch {
       return nil
     }
     return Root(cause: .cycle(cycle.map { nodes[$0].operation }), nodes: [cycle[0]])
+  }
+}
+
+/// Finds the nodes of a graph that lead to some of them.
+private struct BackwardSearch {
+  /// The nodes that lead to each node in one step: those of a node are between its start and the next.
+  private var sources: [Int]
+  private var starts: [Int]
+
+  /// - Complexity: O(v + e), as is each search.
+  init(_ next: [[Int]]) {
+    starts = [Int](repeating: 0, count: next.count + 1)
+    for nodes in next { for node in nodes { starts[node + 1] += 1 } }
+    for index in next.indices { starts[index + 1] += starts[index] }
+    sources = [Int](repeating: 0, count: starts[next.count])
+    var free = starts
+    for (index, nodes) in next.enumerated() {
+      for node in nodes {
+        sources[free[node]] = index
+        free[node] += 1
+      }
+    }
+  }
+
+  /// Which nodes are some nodes or lead to them.
+  func leading(to ends: [Int]) -> [Bool] {
+    var isReached = [Bool](repeating: false, count: starts.count - 1)
+    for end in ends { isReached[end] = true }
+    var due = ends
+    while let index = due.popLast() {
+      for other in sources[starts[index]..<starts[index + 1]] where !isReached[other] {
+        isReached[other] = true
+        due.append(other)
+      }
+    }
+    return isReached
   }
 }
 
@@ -245,7 +371,10 @@ extension OperationExplanation.Cause {
 
 extension Array where Element: Operation {
   /// The names of the first few, and how many more there are.
-  var names: String { map(\.label).briefList }
+  var names: String {
+    let text = prefix(4).map(\.label).joined(separator: ", ")
+    return count > 4 ? "\(text) and \(count - 4) more" : text
+  }
 }
 
 extension [String] {

@@ -18,8 +18,8 @@ extension Operation {
   ///   waits.
   public final func explain() -> OperationExplanation {
     let search = ExplanationSearch(from: [self])
-    let causes = search.causes(of: [self])
-    let roots = search.roots()
+    let causes = search.causes(of: [self], limit: .max)
+    let roots = search.roots(limit: .max).roots
     let path = roots.first.map { search.path(to: $0) } ?? []
     let state = describedState
     return OperationExplanation(
@@ -88,15 +88,19 @@ extension OperationExplanation.Cause {
   ///   in none.
   /// - Returns: What is kept, with its queue if that is another one, and the cause.
   func line(seenFrom home: OperationQueue?) -> String {
-    let names = ([name] + operations.dropFirst().map(\.label))
-    let ends = zip(names, operations).map { name, operation in
+    func end(_ name: String, _ operation: Operation) -> String {
       // A cause that is about a queue names it.
       guard kind.traits.scope != .queue, let home, let queue = operation.homeQueue, queue !== home
       else { return name }
       return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? "another queue"))"
     }
-    if ends.count == 1 { return "\(ends[0]) \(text)" }
-    return "\(ends.count) operations (\(ends.briefList)): each \(text)"
+    if operations.count == 1 { return "\(end(name, operation)) \(text)" }
+    // Operations of many groups may have the same name.
+    var seen: Set<String> = []
+    let others = operations.dropFirst().map { (name: $0.label, operation: $0) }
+    let named = ([(name, operation)] + others).filter { seen.insert($0.name).inserted }
+    let ends = named.prefix(5).map { end($0.name, $0.operation) } + named.dropFirst(5).map(\.name)
+    return "\(operations.count) operations (\(ends.briefList)): each \(text)"
   }
 }
 
@@ -136,33 +140,69 @@ extension OperationQueue {
   /// - Returns: A value that doesn't change any more.
   /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e
   ///   that of their waits.
-  public final func explain() -> OperationExplanation {
+  public final func explain() -> OperationExplanation { explanation(limit: .max) }
+
+  /// What the queue does, and the first of the causes for which operations wait in it.
+  ///
+  /// Operations that wait for the same thing are one cause with their number, and only causes up to the
+  /// limit get words. Use this method where a page or an alarm looks at a queue of thousands again and
+  /// again:
+  ///
+  /// ```swift
+  /// print(orders.explain(limit: 5))
+  /// // queue “orders”: 2000 operations, 2000 executing
+  /// //   1940 operations (charge requests): each waits: attempt 3 failed (condition “circuit closed”: …
+  /// //   …
+  /// //   … and 2 more causes
+  /// ```
+  ///
+  /// A cycle of waits is looked for on the ways to these causes, and behind operations that no other cause
+  /// keeps. `explain()` looks for it everywhere.
+  ///
+  /// - Parameter limit: The number of causes, at most; in ``OperationExplanation/causes``, in
+  ///   ``OperationExplanation/rootCauses``, and in the text.
+  /// - Returns: A value that doesn't change any more.
+  /// - Precondition: The limit is at least 1.
+  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e
+  ///   that of their waits.
+  public final func explain(limit: Int) -> OperationExplanation {
+    if limit < 1 {
+      trap(
+        "explain(limit:) was called on the queue “\(label)” with \(limit). Pass the number of causes that "
+          + "you want to see, 1 or more."
+      )
+    }
+    return explanation(limit: limit)
+  }
+
+  private final func explanation(limit: Int) -> OperationExplanation {
     let members = operations
     let search = ExplanationSearch(from: members)
-    let roots = search.roots()
-    let path = roots.first.map { search.path(to: $0) } ?? []
+    let found = search.roots(limit: limit)
+    let path = found.roots.first.map { search.path(to: $0) } ?? []
     let executing = members.filter(\.isExecuting).count
-    let limit = maxConcurrentOperationCount
-    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= limit ? "limit \(limit)" : nil]
+    let slots = maxConcurrentOperationCount
+    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= slots ? "limit \(slots)" : nil]
       .compactMap { $0 }
     let subject =
       "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
       + ": \(counted(members.count, "operation")), \(executing) executing"
     var lines = [subject]
-    for root in roots.prefix(12) {
-      let waiting = search.waiting(for: root, among: members)
+    let shown = found.roots.prefix(limit == .max ? 12 : limit)
+    for (root, waiting) in zip(shown, search.waiting(for: shown, among: members)) {
       let others =
         waiting.isEmpty
         ? "" : ": \(waiting.count) \(waiting.count == 1 ? "waits" : "wait"), \(waiting.names)"
       lines.append("  \(root.cause.line(seenFrom: self))\(others)")
     }
-    if roots.count > 12 { lines.append("  … and \(roots.count - 12) more causes") }
+    let left = found.count - shown.count
+    if left > 0 { lines.append("  … and \(left) more \(left == 1 ? "cause" : "causes")") }
     return OperationExplanation(
       subject: subject,
-      causes: search.causes(of: members),
+      causes: search.causes(of: members, limit: limit),
       path: path,
-      rootCauses: roots.map(\.cause),
-      lines: lines + roots.neededLine
+      rootCauses: found.roots.map(\.cause),
+      lines: lines + found.roots.neededLine
     )
   }
 }

@@ -15,7 +15,7 @@ extension Operation {
         )
       ]
     }
-    if isFinished { return [finding(.finished, "has finished\(endInWords)")] }
+    if isFinished { return [finding(.finished, "has finished\(self.endInWords)")] }
     let waits = currentWaits
     return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
   }
@@ -24,7 +24,8 @@ extension Operation {
   private final var plainExecutingFinding: Finding {
     let remedy = { (name: String) in "\(name) has to finish" }
     guard let call = callWithoutEnd else {
-      return finding(.executing, isExecuting ? "is executing" : "is in its start()", remedy: remedy)
+      let text = isExecuting ? "is executing" : "is in its start()"
+      return finding(.executing, text, remedy: remedy)
     }
     if isExecuting {
       return finding(.executing, "is executing (its \(call) has returned)", remedy: remedy)
@@ -42,26 +43,24 @@ extension Operation {
     return isCancelled ? ": cancelled\(reason)" : ""
   }
 
+  /// What keeps this operation; the words are read when they are needed.
   final func finding(
     _ kind: Cause.Kind,
-    _ text: String,
+    _ words: @autoclosure @escaping () -> String,
     remedy: ((_ name: String) -> String)? = nil,
     for duration: Duration? = nil,
     about requirement: String? = nil,
     next: [Operation] = []
   ) -> Finding {
-    let name = label
-    let cause = Cause(
-      operations: [self],
-      name: name,
+    Finding(
+      operation: self,
       kind: kind,
-      involved: next,
-      requirement: requirement,
+      words: words,
+      remedy: remedy,
       duration: duration,
-      text: text + (duration.map { "\(kind == .claim ? "," : "") for \($0.readable)" } ?? ""),
-      remedy: remedy?(name)
+      requirement: requirement,
+      next: next
     )
-    return Finding(cause: cause, words: text, remedy: remedy, next: next)
   }
 }
 
@@ -149,8 +148,9 @@ extension AdvancedOperation {
     if isUndoing { return [undoingFinding(.executing)] }
     if let pause, pause.end > look.now {
       var finding = finding(.retry, pause.text(at: look.now))
-      finding.cause.duration = look.duration(since: pause.begin)
-      finding.cause.error = pause.error
+      finding.duration = look.duration(since: pause.begin)
+      finding.isDurationShown = false
+      finding.error = pause.error
       return [finding]
     }
     if let end = (self as? DelayOperation)?.end {
@@ -180,8 +180,8 @@ extension AdvancedOperation {
     if findings.isEmpty { findings = [finding(.worker, "is about to go on")] }
     return findings.map { finding in
       var finding = finding
-      finding.cause.text += ", to begin attempt \(attempt)"
-      finding.cause.error = pause.error
+      finding.ending += ", to begin attempt \(attempt)"
+      finding.error = pause.error
       return finding
     }
   }
@@ -236,7 +236,8 @@ extension AdvancedOperation {
       }
       if case .readiness = wait.kind, look.hasClaims {
         // They have become free, and it hasn't been asked again.
-        return [finding(.worker, "is about to \(pause == nil ? "start" : "go on")")]
+        let text = pause == nil ? "is about to start" : "is about to go on"
+        return [finding(.worker, text)]
       }
       return [finding(wait, at: look.now, for: duration)]
     }

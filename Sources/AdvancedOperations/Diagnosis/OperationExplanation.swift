@@ -139,25 +139,6 @@ extension OperationExplanation.Cause {
   }
 
   private var textOfError: String? { error.map { "\($0)" } }
-
-  /// What equal causes of several operations have in common.
-  ///
-  /// - Parameter words: The text without what differs from operation to operation.
-  /// - Returns: Something to compare; nil for a cause that only one operation can have.
-  func key(_ words: String) -> Key? {
-    switch kind.traits.scope {
-    case .operation: nil
-    case .queue: Key(kind: kind, words: words, involved: [])
-    // The error is what they have in common, and not the number of the attempt.
-    case .requirement: Key(kind: kind, words: textOfError ?? words, involved: involved)
-    }
-  }
-
-  struct Key: Hashable {
-    let kind: Kind
-    let words: String
-    let involved: [Operation]
-  }
 }
 
 extension OperationExplanation.Cause.Kind {

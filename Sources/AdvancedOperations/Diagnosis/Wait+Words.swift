@@ -13,36 +13,44 @@ extension Operation {
     at now: Duration = .zero,
     for duration: Duration? = nil
   ) -> Finding {
-    let text = wait.cause?.description ?? ""
+    let text = { wait.cause?.description ?? "" }
     let others = wait.operations
     switch wait.kind {
     case .enqueueing:
-      return finding(.notEnqueued, text, remedy: { "\($0) has to be added to a queue" })
-    case .dependencies: return finding(.dependency, text, next: others)
+      return finding(.notEnqueued, text(), remedy: { "\($0) has to be added to a queue" })
+    case .dependencies: return finding(.dependency, text(), next: others)
     case .resumption(let queue):
-      return finding(.suspended, text, remedy: { _ in "queue “\(queue.label)” has to be resumed" })
+      return finding(
+        .suspended,
+        text(),
+        remedy: { _ in "queue “\(queue.label)” has to be resumed" }
+      )
     case .barrier:
       // What is in front of it has a remedy of its own.
       let remedy = { (_: String) in "the barrier has to return" }
-      return finding(.barrier, text, remedy: others.isEmpty ? remedy : nil, next: others)
+      return finding(.barrier, text(), remedy: others.isEmpty ? remedy : nil, next: others)
     case .slot(let queue, let limit):
       let remedy =
         limit == 0
         ? "the limit of queue “\(queue.label)” has to be raised"
         : others.isEmpty ? "the barrier of queue “\(queue.label)” has to return" : nil
-      return finding(.limit, text, remedy: remedy.map { text in { _ in text } }, next: others)
+      return finding(.limit, text(), remedy: remedy.map { text in { _ in text } }, next: others)
     case .readiness:
-      return finding(.notReady, text, remedy: { "\($0) has to report that it is ready" })
-    case .worker: return finding(.worker, text)
+      return finding(.notReady, text(), remedy: { "\($0) has to report that it is ready" })
+    case .worker: return finding(.worker, text())
     case .mainThread(let label):
       let remedy = { (_: String) in "the main thread has to await \(label) instead of blocking" }
-      return finding(.mainThread, text, remedy: remedy)
-    case .code: return finding(.awaiting, text, next: others)
+      return finding(.mainThread, text(), remedy: remedy)
+    case .code: return finding(.awaiting, text(), next: others)
     case .parent:
       return finding(.group, "is a child of \(others.names), which has not started", next: others)
     case .prerequisite(let condition):
-      let text = "needs \(others.names) for condition “\(condition)”"
-      return finding(.prerequisite, text, about: condition, next: others)
+      return finding(
+        .prerequisite,
+        "needs \(others.names) for condition “\(condition)”",
+        about: condition,
+        next: others
+      )
     case .children:
       return finding(.children, "waits for its children \(others.names)", next: others)
     case .claim(let claim):

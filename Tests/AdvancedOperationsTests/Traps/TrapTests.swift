@@ -13,6 +13,18 @@ import Testing
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws { try expectMessage(sentence, in: result, sourceLocation: sourceLocation) }
 
+  @Test func `a limit of no causes is refused`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = World().queue.explain(limit: 0) }
+    try expectTrap(
+      "explain(limit:) was called on the queue “AdvancedOperationQueue” with 0. Pass the number of causes "
+        + "that you want to see, 1 or more.",
+      result
+    )
+  }
+
   @Test func `finish of a pending operation`() async throws {
     let result = await #expect(
       processExitsWith: .failure,

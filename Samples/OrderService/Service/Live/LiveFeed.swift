@@ -11,7 +11,8 @@ import Foundation
 /// Keeps the pages of all operators up to date.
 ///
 /// While a page is open, the feed looks at the desk a few times a second if operations have changed
-/// meanwhile, and once a second otherwise, and sends what is new to all pages. However many orders
+/// meanwhile, and once a second otherwise, and sends what is new to all pages. A look that takes long is
+/// followed by a pause of ten times as long. However many orders
 /// go through, a page gets a bounded number of messages; one that is slow gets the last. Where nothing
 /// changes, the same is sent again every now and then, so that the connections stay.
 final class LiveFeed: OperationObserver {
@@ -28,10 +29,16 @@ final class LiveFeed: OperationObserver {
   private let desk: OrderDesk
   private let state = Mutex(State())
   private let heartbeat: Duration
+  private let explanation: SharedExplanation
   private static let interval = Duration.milliseconds(300)
 
-  init(desk: OrderDesk, heartbeat: Duration = .seconds(15)) {
+  init(
+    desk: OrderDesk,
+    explanation: SharedExplanation,
+    heartbeat: Duration = .seconds(15)
+  ) {
     self.desk = desk
+    self.explanation = explanation
     self.heartbeat = heartbeat
   }
 
@@ -60,7 +67,11 @@ final class LiveFeed: OperationObserver {
 
   /// What the page shows now.
   func current() async throws -> PageState {
-    try await PageState(of: desk, counts: state.withLock { $0.counts })
+    try await PageState(
+      of: desk,
+      counts: state.withLock { $0.counts },
+      explanation: explanation.text
+    )
   }
 
   private func watch() async {
@@ -71,15 +82,17 @@ final class LiveFeed: OperationObserver {
         defer { state.hasChanged = false }
         return state.hasChanged
       }
+      var pause = Self.interval
       // Times in explanations go on although nothing happens.
       if isDue || clock.now - lastLook > .seconds(1) {
         lastLook = clock.now
+        defer { pause = max(pause, (clock.now - lastLook) * 10) }
         // A store that doesn't answer is seen at /ready; the page keeps what it has.
         if let page = try? await current(), let text = try? JSONEncoder.answers.text(page) {
           send(text)
         }
       }
-      try? await clock.sleep(for: Self.interval)
+      try? await clock.sleep(for: pause)
     }
   }
 

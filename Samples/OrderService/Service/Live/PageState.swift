@@ -56,13 +56,19 @@ struct PageState: Encodable, Equatable, Sendable {
 
 extension PageState {
   /// Looks at a desk.
-  init(of desk: OrderDesk, counts: Counts) async throws {
+  ///
+  /// - Parameters:
+  ///   - desk: The desk.
+  ///   - counts: The orders that have ended.
+  ///   - explanation: What the queue waits for, in lines.
+  /// - Throws: An error of the store.
+  init(of desk: OrderDesk, counts: Counts, explanation: String) async throws {
     rows = try await desk.orders(limit: Self.rowLimit).map { order in
       Row(order, desk.operation(of: order.id), desk.latestRetries(of: order.id))
     }
     self.counts = counts
     self.counts.open = desk.openCount
-    explanation = desk.queue.explain().description.split(separator: "\n")
+    self.explanation = explanation.split(separator: "\n")
       .map { line in String(line.drop { $0 == " " }) }
     breaker =
       switch desk.breaker.state {

@@ -51,7 +51,7 @@ extension OrderServer {
   /// What the queue waits for, and which orders are left alone.
   private var explanation: String {
     let trouble = trouble.map { [$0] } ?? []
-    return ([desk.queue.explain().description] + trouble + unreadable).joined(separator: "\n")
+    return ([queueExplanation.text] + trouble + unreadable).joined(separator: "\n")
   }
 
   /// Says that the store fails, if it does: what waits for a journal waits for that.

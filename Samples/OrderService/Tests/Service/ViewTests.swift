@@ -5,6 +5,7 @@ import HTTPTypes
 import HummingbirdTesting
 import NIOCore
 import OrderWorkflow
+import Synchronization
 import Testing
 
 @testable import OrderHTTP
@@ -155,6 +156,24 @@ import Testing
     let svg = OperationGraph(of: [group]).svg()
     #expect(!Array(svg.utf8).contains(Array("\(mark)\u{301}".utf8)))
     #expect(Array(svg.utf8).contains(Array(";\u{301}".utf8)))
+  }
+
+  @Test func `However many ask, looks at the queue take a twentieth of the time`() {
+    let time = Mutex(ContinuousClock.now)
+    let looks = Mutex(0)
+    let explanation = SharedExplanation(now: { time.withLock { $0 } }) {
+      time.withLock { $0 += .milliseconds(200) }
+      return looks.withLock { count in
+        count += 1
+        return "look \(count)"
+      }
+    }
+    for _ in 0..<3 { #expect(explanation.text == "look 1") }
+    time.withLock { $0 += .milliseconds(3_999) }
+    #expect(explanation.text == "look 1")
+    time.withLock { $0 += .milliseconds(1) }
+    for _ in 0..<3 { #expect(explanation.text == "look 2") }
+    #expect(looks.withLock { $0 } == 2)
   }
 
   @Test func `The page is told of changes`() async throws {
