@@ -108,12 +108,33 @@ let package = Package(
       path: "Workflow/Runner",
       swiftSettings: settings
     ),
+    .target(
+      name: "WorkflowSlurm",
+      dependencies: [
+        "TerminalSupport",
+        "WorkflowDocument",
+        "WorkflowRunner",
+        .product(name: "Subprocess", package: "swift-subprocess"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      path: "Workflow/Slurm",
+      exclude: ["README.md"],
+      swiftSettings: settings
+    ),
+    .target(
+      name: "WorkflowWfCommons",
+      dependencies: ["TerminalSupport", "WorkflowDocument"],
+      path: "Workflow/WfCommons",
+      swiftSettings: settings
+    ),
     .executableTarget(
       name: "workflow",
       dependencies: [
         "TerminalSupport",
         "WorkflowDocument",
         "WorkflowRunner",
+        "WorkflowSlurm",
+        "WorkflowWfCommons",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),
         .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -137,6 +158,18 @@ let package = Package(
         .product(name: "AdvancedOperationsVisualization", package: "AdvancedOperations"),
       ],
       path: "Workflow/Tests/Runner",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "WorkflowSlurmTests",
+      dependencies: ["TerminalSupport", "WorkflowDocument", "WorkflowRunner", "WorkflowSlurm"],
+      path: "Workflow/Tests/Slurm",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "WorkflowWfCommonsTests",
+      dependencies: ["WorkflowDocument", "WorkflowWfCommons"],
+      path: "Workflow/Tests/WfCommons",
       swiftSettings: settings
     ),
     .testTarget(

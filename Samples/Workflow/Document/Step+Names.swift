@@ -1,6 +1,8 @@
 extension Step {
   /// The longest name of a file, with room for an ending: file systems take 255 bytes.
   static let fileNameLimit = 200
+  /// How many bytes an id may have.
+  package static let idLimit = 100
 
   /// The name of files that are about this step, without an ending: `logs/STEP.log`.
   ///

@@ -1,7 +1,10 @@
 /// Which step needs which, by their numbers in the file.
-struct StepGraph {
+package struct StepGraph {
   /// The numbers of the steps that each one needs.
-  let needs: [[Int]]
+  package let needs: [[Int]]
+
+  /// Creates a graph.
+  package init(needs: [[Int]]) { self.needs = needs }
 
   /// The sets of steps that need each other through others, and single steps; each set stands
   /// after all that its steps need.
@@ -9,7 +12,7 @@ struct StepGraph {
   /// Tarjan's algorithm (1972) with a stack of its own, because a chain may have 10,000 steps.
   ///
   /// - Complexity: Linear in steps and needs.
-  func components() -> [[Int]] {
+  package func components() -> [[Int]] {
     var components: [[Int]] = []
     var order = Array(repeating: 0, count: needs.count)
     var lowest = order
@@ -57,7 +60,7 @@ struct StepGraph {
   ///   - start: The step.
   ///   - component: The steps that the way can go through.
   /// - Returns: The steps on it, the first one at both ends.
-  func cycle(from start: Int, in component: Set<Int>) -> [Int]? {
+  package func cycle(from start: Int, in component: Set<Int>) -> [Int]? {
     var cameFrom: [Int: Int] = [:]
     var queue = [start]
     var index = 0

@@ -19,9 +19,6 @@ struct StepReader {
 
   private var findings: Findings { fields.findings }
 
-  /// The longest name of a step.
-  static let idLimit = 100
-
   /// Reads a step.
   ///
   /// - Returns: nil if it can't be told from others; mistakes are noted in any case.
@@ -108,8 +105,8 @@ struct StepReader {
       findings.add("the id \(quoted) begins with neither a letter nor a digit", at: id.place)
       return nil
     }
-    guard id.text.utf8.count <= Self.idLimit else {
-      findings.add("the id \(quoted) has more than \(Self.idLimit) characters", at: id.place)
+    guard id.text.utf8.count <= Step.idLimit else {
+      findings.add("the id \(quoted) has more than \(Step.idLimit) characters", at: id.place)
       return nil
     }
     return id

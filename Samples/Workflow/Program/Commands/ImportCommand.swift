@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import TerminalSupport
 import WorkflowDocument
+import WorkflowWfCommons
 
 /// `workflow import FILE.json`.
 struct ImportCommand: AsyncParsableCommand {

@@ -38,9 +38,6 @@ struct RunCommand: AsyncParsableCommand {
             belongs to it.
         workflow run release.yml --engine slurm --jobs 200
             Let Slurm place the commands; order, retries and the journal stay here.
-        workflow run sweep.yml --engine slurm --jobs 500 --slurm-array-from 50
-            Submit 50 and more combinations of a matrix that are ready together
-            as one job array.
       """
   )
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import WorkflowDocument
 import WorkflowRunner
+import WorkflowSlurm
 
 /// Where commands run.
 enum EngineName: String, CaseIterable, ExpressibleByArgument {
@@ -34,17 +35,6 @@ struct RunOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      """
-      With --engine slurm: from so many combinations of a matrix that are ready together, submit them \
-      as one job array, which spares the controller; each begins seconds later than by itself.
-      """,
-      valueName: "n"
-    )
-  )
-  var slurmArrayFrom: Int?
-
-  @Option(
-    help: ArgumentHelp(
       "How long steps have to end by themselves when the run is cancelled. (default: 10s)",
       valueName: "time"
     ),
@@ -56,12 +46,6 @@ struct RunOptions: ParsableArguments {
     if let jobs, !(1...Self.mostJobs).contains(jobs) {
       throw ValidationError("--jobs needs a number from 1 to \(Self.mostJobs), not \(jobs).")
     }
-    if let slurmArrayFrom {
-      if slurmArrayFrom < 2 {
-        throw ValidationError("--slurm-array-from needs a number from 2, not \(slurmArrayFrom).")
-      }
-      if engine != .slurm { throw ValidationError("--slurm-array-from needs --engine slurm.") }
-    }
   }
 
   /// More processes than a system has numbers for.
@@ -71,10 +55,7 @@ struct RunOptions: ParsableArguments {
   private func stepEngine(_ terminal: LocalEngine.Terminal) -> any StepEngine {
     switch engine {
     case .local: return LocalEngine(terminal: terminal)
-    case .slurm:
-      var options = SlurmEngine.Options()
-      options.arraysFrom = slurmArrayFrom
-      return SlurmEngine(options: options)
+    case .slurm: return SlurmEngine()
     }
   }
 
@@ -92,7 +73,7 @@ struct RunOptions: ParsableArguments {
       )
     }
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-    for program in ["srun", "sbatch", "squeue"] {
+    for program in ["srun", "squeue"] {
       if folders.contains(where: {
         FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
       }) {

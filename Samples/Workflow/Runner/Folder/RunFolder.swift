@@ -312,6 +312,12 @@ public struct RunFolderError: Error, Equatable, CustomStringConvertible {
   /// What is wrong with it, as a part of a sentence.
   public var problem: String
 
+  /// Creates an error.
+  public init(path: String, problem: String) {
+    self.path = path
+    self.problem = problem
+  }
+
   /// One sentence with the path.
   public var description: String { "\(path): \(problem)." }
 }

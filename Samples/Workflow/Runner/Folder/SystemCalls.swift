@@ -1,18 +1,18 @@
 #if canImport(Glibc)
-import Glibc
+package import Glibc
 #elseif canImport(Musl)
-import Musl
+package import Musl
 #elseif canImport(Darwin)
-import Darwin
+package import Darwin
 #endif
 
 /// A call of the operating system that failed.
-struct SystemCallError: Error, Equatable, CustomStringConvertible {
-  let code: Int32
+package struct SystemCallError: Error, Equatable, CustomStringConvertible {
+  package let code: Int32
 
   init(code: Int32) { self.code = code }
   /// The error of the call before.
-  init() { code = errno }
+  package init() { code = errno }
 
   var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
@@ -25,7 +25,7 @@ struct SystemCallError: Error, Equatable, CustomStringConvertible {
   static let noFile = SystemCallError(code: -1)
 
   /// What the system calls it, without a full stop.
-  var description: String {
+  package var description: String {
     if isFullDisk { return Self.fullDisk }
     if self == .noFile { return "it is a pipe, a device or a folder, and no file" }
     return systemText
@@ -40,11 +40,11 @@ struct SystemCallError: Error, Equatable, CustomStringConvertible {
 }
 
 /// A file that is open, with its calls; closed with the object.
-final class OpenFile: Sendable {
+package final class OpenFile: Sendable {
   let descriptor: Int32
 
   /// Opens a file; it isn't passed on to processes that are started.
-  init(_ path: String, _ flags: Int32, mode: mode_t = 0o666) throws(SystemCallError) {
+  package init(_ path: String, _ flags: Int32, mode: mode_t = 0o666) throws(SystemCallError) {
     var result: Int32
     repeat { result = open(path, flags | O_CLOEXEC, mode) } while result < 0 && errno == EINTR
     guard result >= 0 else { throw SystemCallError() }
@@ -87,7 +87,7 @@ final class OpenFile: Sendable {
   func size() throws(SystemCallError) -> Int { Int(try status().st_size) }
 
   /// Writes all of the bytes.
-  func write(_ bytes: some Collection<UInt8>) throws(SystemCallError) {
+  package func write(_ bytes: some Collection<UInt8>) throws(SystemCallError) {
     var rest = ArraySlice(bytes)
     try write(takingFrom: &rest)
   }
@@ -188,5 +188,5 @@ final class OpenFile: Sendable {
 
 extension OpenFile {
   /// Opens for writing; what was there is gone.
-  static var writingAnew: Int32 { O_WRONLY | O_CREAT | O_TRUNC }
+  package static var writingAnew: Int32 { O_WRONLY | O_CREAT | O_TRUNC }
 }

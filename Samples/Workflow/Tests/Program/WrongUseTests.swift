@@ -248,8 +248,6 @@ import WorkflowRunner
       ["run", "hello.yml", "--timeline", "t.png"], ["run", "hello.yml", "--graph", "g"],
       ["run", "hello.yml", "--format", "xml"], ["run", "hello.yml", "--engine", "cloud"],
       ["run", "hello.yml", "--grace-period", "10"], ["run", "hello.yml", "-q", "--format", "json"],
-      ["run", "hello.yml", "--slurm-array-from", "4"],
-      ["run", "hello.yml", "--engine", "slurm", "--slurm-array-from", "1"],
       ["simulate", "hello.yml"], ["simulate", "hello.yml", "--workers", "0"],
       ["simulate", "hello.yml", "--workers", "1,,2"], ["import", "x.json", "--scale", "0"],
       ["runs", "--last", "0"], ["walk", "hello.yml"], ["--nonsense"],

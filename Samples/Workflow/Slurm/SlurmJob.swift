@@ -14,7 +14,7 @@ struct SlurmJob: Sendable, Equatable {
     case stopped
   }
 
-  /// `12`, or `12_3` for a task of an array.
+  /// The number of the job.
   var id: String
   /// `RUNNING`, `NODE_FAIL` and so on, as Slurm prints it.
   var state: String

@@ -1,4 +1,5 @@
 import Synchronization
+import WorkflowRunner
 
 #if canImport(Glibc)
 import Glibc
@@ -191,12 +192,10 @@ extension SlurmAttempt {
       if let job = place.start?.job {
         if ContinuousClock.now >= deadline {
           // The step is killed at once, a job only after the time that the cluster gives it.
-          await scancel(["--signal=KILL"] + (place.isArrayTask ? ["--full", job] : [job + ".0"]))
+          await scancel(["--signal=KILL", job + ".0"])
           if !isOver { await scancel([job]) }
         } else if !isAsked {
-          // A signal doesn't reach the last task of an array in some versions of Slurm, the end of the
-          // job does; it begins with the same signal.
-          isAsked = await scancel(place.isArrayTask ? [job] : ["--signal=TERM", job])
+          isAsked = await scancel(["--signal=TERM", job])
         }
       }
       let rest = ContinuousClock.now.duration(to: deadline)

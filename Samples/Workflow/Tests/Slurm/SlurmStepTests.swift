@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 import WorkflowDocument
+import WorkflowRunner
 
-@testable import WorkflowRunner
+@testable import WorkflowSlurm
 
 extension SlurmTests {
   @Suite struct Steps {

@@ -1,8 +1,9 @@
 import Foundation
 import Testing
 import WorkflowDocument
+import WorkflowRunner
 
-@testable import WorkflowRunner
+@testable import WorkflowSlurm
 
 extension SlurmTests {
   /// What takes its time, since Slurm misses a node only after a while: not for every day.

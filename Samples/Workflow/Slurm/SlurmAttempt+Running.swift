@@ -1,3 +1,5 @@
+import WorkflowRunner
+
 extension SlurmAttempt {
   /// Runs the attempt by `srun`, and by another one if the controller didn't answer the first.
   func runBySrun() async throws -> StepExit {

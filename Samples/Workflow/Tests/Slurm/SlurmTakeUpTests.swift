@@ -1,27 +1,19 @@
 import Foundation
 import Testing
 import WorkflowDocument
+import WorkflowRunner
 
-@testable import WorkflowRunner
+@testable import WorkflowSlurm
 
 extension SlurmTests {
   /// The first runner is one that isn't listened to any more: what it does doesn't matter.
   @Suite(.serialized) struct TakingUp {
-    static let modes = [false, true]
-
-    /// A world whose steps are jobs by `srun`, or tasks of arrays.
-    private func world(arrays: Bool) throws -> SlurmWorld {
-      try SlurmWorld { $0.arraysFrom = arrays ? 1 : nil }
-    }
-
     private func attempt(_ line: String, in world: SlurmWorld) throws -> StepAttempt {
       try world.attempt(line) { $0.step.matrix = [MatrixValue(name: "os", value: "linux")] }
     }
 
-    @Test(arguments: modes) func `a step that goes on is waited for, and isn't started again`(
-      arrays: Bool
-    ) async throws {
-      let world = try world(arrays: arrays)
+    @Test func `a step that goes on is waited for, and isn't started again`() async throws {
+      let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try attempt(
         "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo end; exit 5",
@@ -45,10 +37,8 @@ extension SlurmTests {
       _ = try await first.value
     }
 
-    @Test(arguments: modes) func `a step that has ended meanwhile is asked for its end`(
-      arrays: Bool
-    ) async throws {
-      let world = try world(arrays: arrays)
+    @Test func `a step that has ended meanwhile is asked for its end`() async throws {
+      let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try attempt("echo begun >> effects; exit 4", in: world)
       let exit = try await world.engine.run(attempt, report: reports.of(attempt))

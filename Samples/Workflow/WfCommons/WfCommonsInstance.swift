@@ -1,5 +1,6 @@
 import Foundation
 import TerminalSupport
+import WorkflowDocument
 
 /// What an instance of WfCommons says that a workflow needs, checked.
 struct WfCommonsInstance {

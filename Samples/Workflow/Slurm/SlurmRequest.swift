@@ -1,4 +1,5 @@
 import WorkflowDocument
+import WorkflowRunner
 
 /// What a step asks Slurm for, and what its job is called there.
 struct SlurmRequest: Sendable, Hashable {
@@ -29,7 +30,7 @@ struct SlurmRequest: Sendable, Hashable {
     self.options = options
   }
 
-  /// The options that `srun` and `sbatch` have in common.
+  /// The options of `srun`.
   ///
   /// - Parameters:
   ///   - name: What the job is called in Slurm's lists.
@@ -54,12 +55,6 @@ struct SlurmRequest: Sendable, Hashable {
   /// The name of an attempt's job: `RUN:STEP:ATTEMPT`.
   static func name(_ attempt: StepAttempt) -> String {
     "\(attempt.run):\(attempt.step.id):\(attempt.number)"
-  }
-
-  /// The name of a job for several combinations of a step's matrix: `RUN:STEP:ATTEMPT`, without
-  /// the combination.
-  static func arrayName(_ attempt: StepAttempt) -> String {
-    "\(attempt.run):\(attempt.step.base):\(attempt.number)"
   }
 
   /// Slurm's tools print names as they are, and cut them at the end of a line.

@@ -1,7 +1,9 @@
+import TerminalSupport
 import Testing
 import WorkflowDocument
+import WorkflowRunner
 
-@testable import WorkflowRunner
+@testable import WorkflowSlurm
 
 @Suite struct SlurmTextTests {
   @Test(arguments: [

@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 import WorkflowDocument
+import WorkflowRunner
 
-@testable import WorkflowRunner
+@testable import WorkflowSlurm
 
 /// Whether there is a Slurm of `slurm-servers` for the tests.
 enum SlurmServers {
@@ -55,7 +56,6 @@ final class SlurmWorld: Sendable {
       .path(percentEncoded: false)
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     var options = SlurmEngine.Options()
-    options.arraysFrom = nil
     change(&options)
     engine = SlurmEngine(options: options)
   }
@@ -96,7 +96,7 @@ final class SlurmWorld: Sendable {
   func jobs() async throws -> [SlurmJob] {
     let result = try await engine.commands.run(
       "squeue",
-      ["--noheader", "--array", "--format=%i|%T|%r|%N|%j"]
+      ["--noheader", "--format=%i|%T|%r|%N|%j"]
     )
     return SlurmJob.list(result.output).filter { $0.token.hasPrefix(run) }
   }

@@ -101,7 +101,7 @@ struct SlurmCommands: Sendable {
     let result = try await run(
       "squeue",
       [
-        "--noheader", "--array", "--states=all", "--user=\(geteuid())",
+        "--noheader", "--states=all", "--user=\(geteuid())",
         "--format=\(SlurmJob.format)",
       ]
     )

@@ -11,7 +11,7 @@ package enum ShellQuoting {
   }
 
   /// Whether a shell can assign to a variable of that name.
-  static func isName(_ text: String) -> Bool {
+  package static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, !isDigit(first) else { return false }
     return text.utf8.allSatisfy { isLetter($0) || isDigit($0) }
   }

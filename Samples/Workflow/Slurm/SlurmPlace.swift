@@ -1,25 +1,26 @@
 import Foundation
+import TerminalSupport
 import WorkflowDocument
+import WorkflowRunner
 
 /// The folder of one submitted attempt, which the runner and the node share.
 ///
 /// In it: `script`, which the node runs; `begun`, a folder that is made once, by the script or by a
 /// runner that wants it never to begin; `started`, with the node and the job; `status`, with the exit code;
-/// `messages`, what `srun` had to say; `array`, with the token of the array and the index in it;
-/// `returned`, when a runner got to know its end.
+/// `messages`, what `srun` had to say; `returned`, when a runner got to know its end.
 struct SlurmPlace: Sendable, Equatable {
   /// Where an attempt began.
   struct Start: Sendable, Equatable {
     /// The node.
     var node: String
-    /// The job: `12` or `12_3`.
+    /// The number of the job.
     var job: String
   }
 
   /// Its path.
   let path: String
 
-  /// What its job has as a comment, unless it is one of an array.
+  /// What its job has as a comment.
   var token: String { String(path.split(separator: "/").last?.dropFirst("slurm-".count) ?? "") }
   var script: String { path + "/script" }
   var messages: String { path + "/messages" }
@@ -111,25 +112,9 @@ struct SlurmPlace: Sendable, Equatable {
     )) != nil
   }
 
-  /// Notes which task of which array it is.
-  func setArray(token: String, index: Int) throws {
-    try Self.write("\(token)\n\(index)\n", to: path + "/array")
-  }
-
   /// Whether a job in Slurm's list is this one's.
   func isMine(_ job: SlurmJob) -> Bool {
-    if let start { return job.id == start.job && (job.token == token || job.token == array?.token) }
-    guard let array else { return job.token == token }
-    return job.token == array.token && job.id.hasSuffix("_\(array.index)")
-  }
-
-  /// Whether it is a task of an array.
-  var isArrayTask: Bool { FileManager.default.fileExists(atPath: path + "/array") }
-
-  private var array: (token: String, index: String)? {
-    guard let text = Self.read(path + "/array") else { return nil }
-    let lines = text.split(separator: "\n")
-    return lines.count == 2 ? (String(lines[0]), String(lines[1])) : nil
+    job.token == token && start.map { job.id == $0.job } ?? true
   }
 
   /// Writes a file at once, and only for its owner.

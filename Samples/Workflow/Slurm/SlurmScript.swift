@@ -1,4 +1,6 @@
+import TerminalSupport
 import WorkflowDocument
+import WorkflowRunner
 
 /// The shell script that runs an attempt on its node.
 ///
@@ -7,14 +9,6 @@ import WorkflowDocument
 /// It begins once, however often it was submitted: the one that makes the folder `begun` runs. It is
 /// written as a file, since a command line is everybody's to read, and an environment isn't.
 enum SlurmScript {
-  /// Where the output goes.
-  enum Output: Equatable {
-    /// `srun` carries it to the runner's machine.
-    case carried
-    /// The node appends it to a file of the shared file system.
-    case file(String)
-  }
-
   /// The exit code of a script that finds its attempt begun.
   static let hasBegunBefore = 75
 
@@ -23,26 +17,21 @@ enum SlurmScript {
   /// - Parameters:
   ///   - attempt: What to run.
   ///   - folder: The attempt's folder, which the runner and the node share.
-  ///   - output: Where the output goes.
   /// - Returns: Its text.
-  static func text(_ attempt: StepAttempt, folder: String, output: Output) -> String {
+  static func text(_ attempt: StepAttempt, folder: String) -> String {
     var lines = [
       "#!/bin/sh",
       "# One attempt of a step. `workflow` wrote it, Slurm runs it.",
       "folder=\(ShellQuoting.word(folder))",
       #"mkdir "$folder/begun" 2>/dev/null || exit \#(hasBegunBefore)"#,
     ]
-    switch output {
-    case .carried: break
-    case .file(let path): lines.append("exec >>\(ShellQuoting.word(path))")
-    }
     lines += [
       // What this shell says itself, that a signal ended the command, isn't the command's output.
       "exec 2>/dev/null </dev/null",
       #"write() { printf '%s\n' "$2" >"$folder/$1.new" && mv "$folder/$1.new" "$folder/$1"; }"#,
       #"finish() { write status "$1"; exit "$1"; }"#,
       #"write started "${SLURMD_NODENAME:-$(hostname)}"#,
-      #"${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}""#,
+      #"$SLURM_JOB_ID""#,
       "cd \(ShellQuoting.word(attempt.workingDirectory)) || {",
       #"  echo "workflow: no such folder on ${SLURMD_NODENAME:-$(hostname)}: "\#(ShellQuoting.word(attempt.workingDirectory))"#,
       "  finish 126",
@@ -66,15 +55,6 @@ enum SlurmScript {
         + #"exec /bin/sh "$1""#,
       "workflow", script,
     ]
-  }
-
-  /// What `sbatch` runs: for each task of the array its script.
-  static func array(scripts: [String]) -> String {
-    var lines = ["#!/bin/sh", #"case "$SLURM_ARRAY_TASK_ID" in"#]
-    for (index, script) in scripts.enumerated() {
-      lines.append("\(index)) exec /bin/sh \(ShellQuoting.word(script)) ;;")
-    }
-    return (lines + ["esac", "exit 66", ""]).joined(separator: "\n")
   }
 
   /// The line that becomes the command of the attempt.

@@ -1,5 +1,6 @@
 import Foundation
 import TerminalSupport
+public import WorkflowDocument
 
 /// Makes a workflow of a WfCommons instance: the record of a run of a scientific workflow.
 ///
@@ -114,7 +115,7 @@ private struct StepNames {
       let isPlain = scalar.value < 0x80 && UInt8(scalar.value).isLetterOrDigit
       return isPlain || "-_.".unicodeScalars.contains(scalar) ? Character(scalar) : "_"
     }
-    var base = String(scalars.prefix(StepReader.idLimit - 8))
+    var base = String(scalars.prefix(Step.idLimit - 8))
     if base.utf8.first?.isLetterOrDigit != true { base = "_" + base }
     var id = base
     var count = 1

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WorkflowDocument
+import WorkflowWfCommons
 
 /// A WfCommons instance becomes a workflow.
 @Suite struct `An instance of WfCommons` {

@@ -1,22 +1,19 @@
 import WorkflowDocument
+public import WorkflowRunner
 
 /// Runs steps where Slurm places them.
 ///
-/// A step is a job of its own: `srun` with its processors, memory and time limit; combinations of one
-/// step's matrix that are ready at the same moment are one `sbatch --array`. The working directory, the
-/// log file and the attempt's folder have to be on a file system that this machine and the nodes share.
+/// A step is a job of its own: `srun` with its processors, memory and time limit. The working directory,
+/// the log file and the attempt's folder have to be on a file system that this machine and the nodes
+/// share.
 ///
 /// What is submitted goes on when this process dies. ``takeUp(_:handle:report:)`` finds it, and so does
 /// ``run(_:report:)`` with an attempt that an earlier process submitted but didn't live to report.
 public struct SlurmEngine: StepEngine {
   /// How steps are submitted.
   public struct Options: Sendable {
-    /// Options for each `srun` and `sbatch`: `--partition=short`, `--account=physics`.
+    /// Options for each `srun`: `--partition=short`, `--account=physics`.
     public var arguments: [String] = []
-    /// The number of ready combinations from which they are one array; nil: each one is an `srun`.
-    public var arraysFrom: Int?
-    /// How long combinations of one step are gathered from the first one that is ready.
-    public var gathering: Duration = .milliseconds(20)
     /// How long a controller that doesn't answer is waited for.
     public var patience: Duration = .seconds(120)
 
@@ -28,7 +25,6 @@ public struct SlurmEngine: StepEngine {
   public let options: Options
   let commands: SlurmCommands
   let queue: SlurmQueue
-  let arrays: SlurmArrays
 
   /// Creates an engine for the cluster that `SLURM_CONF`, or this machine's configuration, names.
   public init(options: Options = Options()) {
@@ -39,7 +35,6 @@ public struct SlurmEngine: StepEngine {
     self.options = options
     self.commands = commands
     queue = SlurmQueue { try await commands.jobs() }
-    arrays = SlurmArrays(options, commands)
   }
 
   /// `slurm`.
@@ -61,38 +56,12 @@ public struct SlurmEngine: StepEngine {
     {
       return exit
     }
-    if options.arraysFrom != nil, !attempt.step.matrix.isEmpty,
-      let exit = try await submit(attempt, inArray: true, report)
-    {
-      return exit
-    }
-    // A controller that was killed may have forgotten the array; this task of it never began.
-    guard let exit = try await submit(attempt, inArray: false, report) else {
-      throw SlurmError.failed(message: "the job ended without a trace")
-    }
-    return exit
-  }
-
-  /// Submits an attempt, by itself or together with others, and waits for its end.
-  ///
-  /// - Returns: Nil: nothing is known of it, and it hasn't begun and never will.
-  private func submit(
-    _ attempt: StepAttempt,
-    inArray: Bool,
-    _ report: @escaping @Sendable (StepReport) -> Void
-  ) async throws -> StepExit? {
     try Task.checkCancellation()
     let place = try SlurmPlace(newFor: attempt)
     let work = SlurmAttempt(attempt, at: place, engine: self, report: report)
     return try await ending(place) {
       try await work.untilEnd {
-        if inArray, try await arrays.submit(work) {
-          if let exit = try await work.endOfJob() { return exit }
-          if place.start == nil { return nil }
-          throw SlurmError.failed(message: "the job ended without a trace")
-        }
-        let script = SlurmScript.text(attempt, folder: place.path, output: .carried)
-        try SlurmPlace.write(script, to: place.script)
+        try SlurmPlace.write(SlurmScript.text(attempt, folder: place.path), to: place.script)
         return try await work.runBySrun()
       }
     }
@@ -132,7 +101,7 @@ public struct SlurmEngine: StepEngine {
       try await work.untilEnd {
         let exit = try await work.endOfJob()
         // The earlier process's `srun` carries the last lines, and ends its job after them.
-        if exit != nil, !place.isArrayTask { await work.waitUntilNothingRuns() }
+        if exit != nil { await work.waitUntilNothingRuns() }
         return exit
       }
     }

@@ -1,3 +1,5 @@
+public import WorkflowRunner
+
 /// The machine under an attempt is gone, or Slurm took it away from the attempt.
 public struct SlurmNodeLost: AttemptLost, Equatable {
   /// The machine, as Slurm calls it; nil if Slurm doesn't say.
