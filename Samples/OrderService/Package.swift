@@ -100,6 +100,18 @@ let package = Package(
       path: "Tests/Support",
       swiftSettings: settings
     ),
+    .target(
+      name: "HTTPRules",
+      dependencies: ["ServiceSupport", httpTypes, hummingbird, nio, nioHTTP],
+      path: "Rules",
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "HTTPRulesTests",
+      dependencies: ["HTTPRules", "ServiceSupport", httpTypes],
+      path: "Tests/Rules",
+      swiftSettings: settings
+    ),
     .target(name: "TestEffort", path: "Tests/Effort", swiftSettings: settings),
     .target(
       name: "OrderWorkflow",
@@ -135,7 +147,10 @@ let package = Package(
     ),
     .target(
       name: "PaymentProviderServer",
-      dependencies: ["ServiceSupport", httpTypes, hummingbird, logging, nio],
+      dependencies: [
+        "HTTPRules", "ServiceSupport", httpTypes, hummingbird,
+        .product(name: "HummingbirdCore", package: "hummingbird"), logging, nio,
+      ],
       path: "Provider",
       swiftSettings: settings
     ),
@@ -150,6 +165,7 @@ let package = Package(
     .target(
       name: "OrderHTTP",
       dependencies: [
+        "HTTPRules",
         "OrderWorkflow",
         "ServiceSupport",
         operations,
@@ -174,6 +190,7 @@ let package = Package(
     .testTarget(
       name: "OrderHTTPTests",
       dependencies: [
+        "HTTPRules",
         "OrderHTTP",
         "OrderStorage",
         "OrderWorkflow",

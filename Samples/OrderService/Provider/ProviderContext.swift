@@ -1,9 +1,10 @@
 import Foundation
+import HTTPRules
 import Hummingbird
 import NIOCore
 
 /// What a request to the provider has: also its connection, which a lost answer closes.
-struct ProviderContext: RequestContext {
+struct ProviderContext: ConnectedContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
 

@@ -142,8 +142,14 @@ extension ProviderServer {
     _ request: Request,
     _ context: ProviderContext
   ) async throws -> Value {
+    var copy = request
     do {
-      return try await request.decode(as: Value.self, context: context)
+      let content = try await request.body.collect(upTo: context.maxUploadSize)
+      try StrictJSON.check(content.readableBytesView)
+      copy.body = RequestBody(buffer: content)
+      return try await copy.decode(as: Value.self, context: context)
+    } catch StrictJSON.Flaw.repeated(let path) {
+      throw mistaken(["“\(path)” is given twice in one object"])
     } catch {
       throw mistaken(["the body isn't the JSON of this request"])
     }

@@ -1,4 +1,6 @@
+import HTTPRules
 public import Hummingbird
+import HummingbirdCore
 import Logging
 import Synchronization
 
@@ -23,6 +25,7 @@ public final class ProviderServer: Sendable {
   /// What was charged and refunded.
   public let ledger: ChargeLedger
   private let clock: ProviderClock
+  private let rules: ServerRules
   private let state: Mutex<State>
 
   /// Creates a provider.
@@ -32,14 +35,19 @@ public final class ProviderServer: Sendable {
   ///   - mood: How it behaves at first.
   ///   - seed: Which of the requests go wrong.
   ///   - clock: Gives time to slow requests, and counts those of a second.
+  ///   - names: The names by which clients know the server; addresses and `localhost` are allowed as well.
+  ///   - token: The token that is needed to change anything; nil if none is.
   public init(
     ledger: ChargeLedger,
     mood: Mood = Mood(),
     seed: UInt64 = 1,
-    clock: ProviderClock = .continuous
+    clock: ProviderClock = .continuous,
+    names: Set<String> = [],
+    token: String? = nil
   ) {
     self.ledger = ledger
     self.clock = clock
+    rules = ServerRules(names: names, token: token)
     state = Mutex(State(mood: mood, die: FaultDie(seed: seed)))
   }
 
@@ -62,7 +70,13 @@ public final class ProviderServer: Sendable {
     var logger = Logger(label: "payment-provider")
     logger.logLevel = .warning
     return Application(
-      router: router(),
+      responder: RuledResponder(router().buildResponder(), rules: rules),
+      server: .http1(
+        configuration: HTTP1Channel.Configuration(
+          additionalChannelHandlers: [ConnectionRules()],
+          idleTimeout: .seconds(60)
+        )
+      ),
       configuration: configuration,
       onServerRunning: { await onRunning($0.localAddress?.port ?? 0) },
       logger: logger

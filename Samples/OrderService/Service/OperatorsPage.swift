@@ -27,7 +27,7 @@ struct OperatorsPage: Sendable {
 
   /// Nothing comes from elsewhere, and nothing in the page's text is run.
   static let headers: HTTPFields = {
-    var headers: HTTPFields = [.cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
+    var headers: HTTPFields = [.cacheControl: "no-store"]
     headers[.contentSecurityPolicy] =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
       + "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -1,4 +1,5 @@
 import AdvancedOperations
+import HTTPRules
 public import Hummingbird
 import HummingbirdCore
 public import Logging
@@ -37,6 +38,12 @@ public final class OrderServer: Sendable {
 
     /// How long a connection may do nothing between two requests.
     public var idleTimeout = Duration.seconds(60)
+
+    /// The names by which clients know the server; addresses and `localhost` are allowed as well.
+    public var names: Set<String> = []
+
+    /// The token that is needed to change anything; nil if none is.
+    public var token: String?
 
     /// Creates the usual options.
     public init() {}
@@ -103,6 +110,7 @@ public final class OrderServer: Sendable {
   ) -> some ApplicationProtocol {
     // The defaults are 80 KB for each field of the head, and connections that stay for ever.
     let limits = HTTP1Channel.Configuration(
+      additionalChannelHandlers: [ConnectionRules()],
       idleTimeout: .nanoseconds(Int64(options.idleTimeout / .nanoseconds(1))),
       httpDecoderConfiguration: .init(
         maxHeaderFieldSize: 8_192,
@@ -111,7 +119,11 @@ public final class OrderServer: Sendable {
       )
     )
     return Application(
-      router: router(),
+      responder: RuledResponder(
+        router().buildResponder(),
+        rules: ServerRules(names: options.names, token: options.token),
+        limit: options.closeLimit
+      ),
       server: .http1(configuration: limits),
       configuration: configuration,
       onServerRunning: { await onRunning($0.localAddress?.port ?? 0) },

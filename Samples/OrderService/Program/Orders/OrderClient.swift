@@ -134,7 +134,8 @@ struct OrderClient: Sendable {
       method,
       url + path,
       json: body.map { ByteBuffer(bytes: $0) },
-      idempotencyKey: key
+      idempotencyKey: key,
+      token: AccessToken.orders.value
     )
     let response = try await client.execute(request, timeout: .seconds(90))
     let answer = try await response.body.collect(upTo: 1 << 20)

@@ -19,6 +19,9 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       SIGTERM and Ctrl-C close the service: it takes no orders any more, finishes those that are \
       open, and keeps the rest for its next start.
+
+      To listen beyond the loopback, set ORDERS_TOKEN: requests that change anything need it then \
+      (Authorization: Bearer TOKEN). PAYMENT_PROVIDER_TOKEN is that of the provider.
       """
   )
 
@@ -27,6 +30,9 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(parsing: .unconditional, help: "The port; 0 for any that is free.")
   var port = 8_080
+
+  @Option(help: "A name by which clients know the service, besides localhost and addresses.")
+  var name: [String] = []
 
   @Option(
     help: "The file of the database, which is created if it is missing, or postgres://…."
@@ -90,6 +96,7 @@ struct ServeCommand: AsyncParsableCommand {
       throw ValidationError("Instances that share a database share a provider: give --provider.")
     }
     if let provider { try ServiceAddress.check("--provider", provider) }
+    try AccessToken.orders.check(host: host)
     if heartbeat < .milliseconds(50) { throw ValidationError("--heartbeat is at least 50ms.") }
     if stepLimit < .seconds(1) { throw ValidationError("--step-limit is at least 1s.") }
     if maximumOpen < 1 { throw ValidationError("--maximum-open is at least 1.") }
@@ -148,17 +155,23 @@ struct ServeCommand: AsyncParsableCommand {
     options.stepTimeout = stepLimit
     let desk = OrderDesk(
       store: store,
-      payments: HTTPPaymentProvider(url: url, client: client),
+      payments: HTTPPaymentProvider(
+        url: url,
+        client: client,
+        token: AccessToken.paymentProvider.value
+      ),
       shipping: Warehouse(store),
       options: options
     )
     var times = OrderServer.Options()
     times.drainLimit = drain
+    times.names = Set(name + [host])
+    times.token = AccessToken.orders.value
     let server = try OrderServer(
       desk: desk,
       registry: registry,
       tracer: InstrumentationSystem.tracer,
-      provider: ProviderControl(url: url),
+      provider: ProviderControl(url: url, token: AccessToken.paymentProvider.value),
       options: times
     )
     let host = host

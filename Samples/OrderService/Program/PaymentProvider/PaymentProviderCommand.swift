@@ -15,9 +15,9 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     abstract: "A provider of payments that fails, is slow and lies on command.",
     discussion: """
       POST /charges and /refunds, GET /charges/KEY and /ledger. What goes wrong is said here, and \
-      changed while it runs:
+      changed while it runs. To listen beyond the loopback, set PAYMENT_PROVIDER_TOKEN.
 
-        curl localhost:8081/mood -d '{"fail": 0.3, "slow": "500ms", "lie": 0.1}'
+        curl localhost:8081/mood --json '{"fail": 0.3, "slow": "500ms", "lie": 0.1}'
       """
   )
 
@@ -26,6 +26,9 @@ struct PaymentProviderCommand: AsyncParsableCommand {
 
   @Option(parsing: .unconditional, help: "The port; 0 for any that is free.")
   var port = 8_081
+
+  @Option(help: "A name by which clients know the provider, besides localhost and addresses.")
+  var name: [String] = []
 
   @Option(help: "A file that keeps what was charged; in memory only unless given.")
   var ledger: String?
@@ -75,6 +78,7 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     where !(0...1).contains(value) {
       throw ValidationError("\(name) is a number from 0 to 1.")
     }
+    try AccessToken.paymentProvider.check(host: host)
     if let rate, rate < 1 { throw ValidationError("--rate is at least 1.") }
   }
 
@@ -86,7 +90,9 @@ struct PaymentProviderCommand: AsyncParsableCommand {
     let provider = ProviderServer(
       ledger: try await openLedger(),
       mood: mood,
-      seed: seed
+      seed: seed,
+      names: Set(name + [host]),
+      token: AccessToken.paymentProvider.value
     )
     let host = host
     let application = provider.application(

@@ -108,14 +108,9 @@ struct RequestError: Error, HTTPResponseError {
     var response = try context.responseEncoder.encode(problem, from: request, context: context)
     response.status = status
     response.headers[.contentType] = ProblemType.mediaType
-    // As with all answers to a HEAD: its client doesn't read a body.
-    if request.method == .head { response.body = ResponseBody() }
-    response.headers[.xContentTypeOptions] = "nosniff"
     if !allowed.isEmpty {
       response.headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
     }
-    // What is left of a body that was not read to its end would be taken for the next request.
-    if [400, 408, 413, 499].contains(status.code) { response.headers[.connection] = "close" }
     if let retryAfter {
       // Whole seconds, at least one: a client isn't to come back too early.
       let seconds = max((retryAfter / .seconds(1)).rounded(.up), 1)

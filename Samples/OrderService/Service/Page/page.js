@@ -21,6 +21,24 @@ const signs = {
   done: "✓", executing: "●", retrying: "↻", failed: "✗", undone: "↶", waiting: "○",
 };
 
+// ——— Requests that change something
+
+// Where the service needs a token, the operator gives it once for each tab.
+async function send(path, method, { body, ...headers } = {}) {
+  const request = () => {
+    const token = sessionStorage.getItem("token");
+    if (token) headers.Authorization = `Bearer ${token}`;
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    return fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  };
+  const response = await request();
+  if (response.status !== 401) return response;
+  const token = prompt("The token of the service");
+  if (!token) return response;
+  sessionStorage.setItem("token", token);
+  return request();
+}
+
 // ——— Orders
 
 const rows = new Map();
@@ -98,7 +116,7 @@ function showRows(list) {
 
 async function cancel(id, button) {
   button.disabled = true;
-  await fetch(`/orders/${encodeURIComponent(id)}`, { method: "DELETE" });
+  await send(`/orders/${encodeURIComponent(id)}`, "DELETE");
 }
 
 // ——— What the service says
@@ -158,11 +176,7 @@ function newKey() {
 }
 
 async function placeOne(order) {
-  const response = await fetch("/orders", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": newKey() },
-    body: JSON.stringify(order),
-  });
+  const response = await send("/orders", "POST", { body: order, "Idempotency-Key": newKey() });
   if (response.ok) return null;
   const problem = await response.json();
   const mistakes = (problem.mistakes ?? []).map((mistake) => mistake.message);
@@ -241,11 +255,7 @@ async function changeMood(button) {
   if (isOn(button)) delete next[field];
   else next[field] = field === "slow" ? value : JSON.parse(value);
   try {
-    const response = await fetch("/provider/mood", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(next),
-    });
+    const response = await send("/provider/mood", "POST", { body: next });
     const answer = await response.json();
     if (response.ok) mood = answer;
     tellMood(response.ok ? "" : answer.detail, "The provider has changed.");

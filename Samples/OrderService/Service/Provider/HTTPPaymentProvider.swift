@@ -23,6 +23,7 @@ import Foundation
 public struct HTTPPaymentProvider: PaymentProvider {
   private let url: String
   private let client: HTTPClient
+  private let token: String?
   private let limit: TimeAmount
 
   /// Creates a provider.
@@ -30,14 +31,17 @@ public struct HTTPPaymentProvider: PaymentProvider {
   /// - Parameters:
   ///   - url: The address of the provider, without a slash at the end.
   ///   - client: The client that makes the connections; it has ``configuration``.
+  ///   - token: The token of the provider; nil if it needs none.
   ///   - limit: The time for an answer, in case that the caller has no limit of its own.
   public init(
     url: String,
     client: HTTPClient = HTTPPaymentProvider.client,
+    token: String? = nil,
     limit: Duration = .seconds(30)
   ) {
     self.url = url
     self.client = client
+    self.token = token
     self.limit = .nanoseconds(Int64(limit / .nanoseconds(1)))
   }
 
@@ -164,7 +168,8 @@ public struct HTTPPaymentProvider: PaymentProvider {
       method,
       url + path,
       json: body.map { ByteBuffer(bytes: $0) },
-      idempotencyKey: key
+      idempotencyKey: key,
+      token: token
     )
     let (status, content): (Int, ByteBuffer)
     do {

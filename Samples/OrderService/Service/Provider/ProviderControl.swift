@@ -6,13 +6,20 @@ import NIOHTTP1
 public struct ProviderControl: Sendable {
   private let url: String
   private let client: HTTPClient
+  private let token: String?
 
   /// Creates a control.
   ///
   /// - Parameters:
   ///   - url: Where the provider is, without a slash at the end.
   ///   - client: Makes the connections.
-  public init(url: String, client: HTTPClient = HTTPPaymentProvider.client) {
+  ///   - token: The token of the provider; nil if it needs none.
+  public init(
+    url: String,
+    client: HTTPClient = HTTPPaymentProvider.client,
+    token: String? = nil
+  ) {
+    self.token = token
     self.url = url
     self.client = client
   }
@@ -23,7 +30,12 @@ public struct ProviderControl: Sendable {
   /// - Returns: The status of the provider's answer, and its JSON.
   /// - Throws: What the client throws when there is no answer.
   func mood(_ mood: ByteBuffer? = nil) async throws -> (status: Int, body: ByteBuffer) {
-    let request = HTTPClientRequest(mood == nil ? .GET : .POST, "\(url)/mood", json: mood)
+    let request = HTTPClientRequest(
+      mood == nil ? .GET : .POST,
+      "\(url)/mood",
+      json: mood,
+      token: token
+    )
     let response = try await client.execute(request, timeout: .seconds(5))
     return (Int(response.status.code), try await response.body.collect(upTo: 65_536))
   }

@@ -1,9 +1,10 @@
 import Foundation
+import HTTPRules
 import Hummingbird
 import NIOCore
 
 /// What a request to the service has.
-struct OrderContext: RequestContext {
+struct OrderContext: ConnectedContext {
   var coreContext: CoreRequestContextStorage
   /// The connection.
   let channel: any Channel

@@ -1,3 +1,4 @@
+import HTTPRules
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -133,16 +134,6 @@ extension OrderServer {
     _ body: RequestBody,
     _ context: OrderContext
   ) async throws -> (OrderDraft, String) {
-    let type = request.headers[.contentType] ?? ""
-    // Also keeps forms of other sites from placing orders: a browser asks before it sends JSON.
-    let name = type.prefix { $0 != ";" && !$0.isWhitespace }
-    guard name.lowercased() == "application/json" else {
-      throw RequestError(
-        .unsupportedMediaType,
-        "not_json",
-        "The header “Content-Type” has to be application/json."
-      )
-    }
     var copy = request
     let content = try await bytes(of: body)
     copy.body = RequestBody(buffer: content)
@@ -150,7 +141,10 @@ extension OrderServer {
     do {
       // The reader of JSON takes other encodings as well.
       guard content.isUTF8 else { throw NotUTF8() }
+      try StrictJSON.check(content.readableBytesView)
       reading = try await copy.decode(as: DraftReading.self, context: context)
+    } catch StrictJSON.Flaw.repeated(let path) {
+      throw RequestError([Mistake(field: path, message: "It is given twice in one object.")])
     } catch {
       let message = "The body isn't the JSON of an object with a few levels, in UTF-8."
       throw RequestError([Mistake(field: "", message: message)])

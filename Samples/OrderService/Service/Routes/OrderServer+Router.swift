@@ -4,9 +4,8 @@ import ServiceLifecycle
 
 extension OrderServer {
   func router() -> Router<OrderContext> {
-    let router = Router(context: OrderContext.self, options: .autoGenerateHeadEndpoints)
+    let router = Router(context: OrderContext.self)
     let methods = MethodTable()
-    router.add(middleware: UnreadBodies(limit: options.closeLimit))
     router.add(middleware: TracingMiddleware())
     router.add(middleware: MetricsMiddleware())
     router.add(middleware: ErrorAnswers(logger: logger, methods: methods))
@@ -28,7 +27,6 @@ func text(
 ) -> Response {
   var fields = headers
   fields[.contentType] = type
-  fields[.xContentTypeOptions] = "nosniff"
   return Response(
     status: status,
     headers: fields,

@@ -12,6 +12,13 @@ import Testing
     #expect(try await service.get("/orders/none").status == 404)
     let lines = try await service.get("/metrics").text.split(separator: "\n")
     #expect(lines.contains { $0.hasPrefix("hb_request_errors_total{") && $0.hasSuffix("} 1") })
+    // Requests that are over aren't active, those for heads included.
+    for path in ["/orders/none", "/health", "/"] {
+      _ = try await service.head(path)
+    }
+    let active = try await service.get("/metrics").text.split(separator: "\n")
+      .filter { $0.hasPrefix("http_server_active_requests{") }
+    #expect(active == [#"http_server_active_requests{http_request_method="GET"} 1"#])
     service.program.signal(SIGTERM)
     #expect(await service.program.status() == 0)
   }

@@ -53,9 +53,9 @@ import Testing
     // The answer to the first request shows that the connection is the service's.
     let script = """
       exec 3<>/dev/tcp/127.0.0.1/\(port)
-      printf 'GET /health HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n' >&3
+      printf 'GET /health HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n' >&3
       read -r line <&3
-      printf 'POST /orders HTTP/1.1\\r\\nHost: a\\r\\nContent-Type: application/json\\r\\n' >&3
+      printf 'POST /orders HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\n' >&3
       printf 'Idempotency-Key: a\\r\\nContent-Length: 500\\r\\n\\r\\n{' >&3
       echo "$line"
       cat >&2

@@ -248,6 +248,20 @@ import Testing
     }
   }
 
+  @Test func `An object with a name twice is a mistake with its path, and a comma too many is one`()
+    async throws
+  {
+    try await bench.test { client in
+      let twice = Bench.order.replacing(#""quantity":2"#, with: #""quantity":2,"quantity":1000"#)
+      let answer = try await client.place(twice)
+      #expect(answer.status == .badRequest)
+      #expect(try answer.mistakes == ["lines[0].quantity"])
+      let trailing = Bench.order.dropLast() + ",}"
+      #expect(try await client.place(String(trailing)).status == .badRequest)
+    }
+    #expect(try await bench.desk.orders(limit: 10).isEmpty)
+  }
+
   @Test func `What isn't there is 404`() async throws {
     try await bench.test { client in
       for path in ["", "/explain", "/events", "/timeline.svg"] {
@@ -325,7 +339,7 @@ import Testing
       let port = try #require(client.port)
       let half = try await RawConnection(port: port)
       try await half.send(
-        "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /orders HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
           + "Idempotency-Key: k\r\nContent-Length: 60\r\n\r\n{"
       )
       #expect(try await half.text().hasPrefix("HTTP/1.1 408 "))
@@ -341,7 +355,7 @@ import Testing
   func `A body that nobody reads keeps no connection`(start: String) async throws {
     try await bench.test(.live) { client in
       let half = try await RawConnection(port: try #require(client.port))
-      try await half.send("\(start) HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\n{")
+      try await half.send("\(start) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\n{")
       #expect(try await half.text().contains("\r\nConnection: close\r\n"))
     }
   }
@@ -351,7 +365,7 @@ import Testing
       let port = try #require(client.port)
       let wrong = try await RawConnection(port: port)
       try await wrong.send(
-        "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        "POST /orders HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
           + "Idempotency-Key: k\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
       )
       #expect(try await wrong.text().hasPrefix("HTTP/1.1 400 "))

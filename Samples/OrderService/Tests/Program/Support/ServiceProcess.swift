@@ -40,6 +40,10 @@ struct ServiceProcess: Sendable {
     try await send(.GET, url + path)
   }
 
+  func head(_ path: String) async throws -> (status: Int, text: String) {
+    try await send(.HEAD, url + path)
+  }
+
   /// Places an order of a mug.
   func place(_ key: String, query: String = "") async throws -> (status: Int, text: String) {
     let json = #"{"customer":"Ada","cardToken":"t","lines":[{"sku":"MUG","quantity":1}]}"#
