@@ -12,6 +12,8 @@ struct OperatorsPage: Sendable {
   let style: String
   /// The page's script.
   let script: String
+  /// The description of the interface, by OpenAPI 3.1.
+  let description: String
   private let template: MustacheTemplate
 
   init() throws {
@@ -21,6 +23,7 @@ struct OperatorsPage: Sendable {
     }
     style = try file("page.css")
     script = try file("page.js")
+    description = try file("openapi.json")
     MustacheContentTypes.register(MarkupText(), named: MarkupText.name)
     template = try MustacheTemplate(string: try file("page.mustache"))
   }

@@ -53,6 +53,7 @@ public final class OrderServer: Sendable {
   let registry: PrometheusRegistry
   let provider: ProviderControl?
   let options: Options
+  let gauges: DeskGauges
   let feed: LiveFeed
   let queueExplanation: SharedExplanation
   let clients = WaitingClients()
@@ -82,6 +83,7 @@ public final class OrderServer: Sendable {
     self.provider = provider
     self.options = options
     self.logger = logger
+    gauges = DeskGauges(factory: registry)
     let explanation = SharedExplanation { [queue = desk.queue] in
       queue.explain(limit: SharedExplanation.limit).description
     }

@@ -61,8 +61,15 @@ public final class SQLiteOrderStore: OrderStore {
   static var configuration: Configuration {
     var configuration = Configuration()
     configuration.busyMode = .timeout(5)
+    // A reader that takes long lets the log grow; after it, the log is cut to this again.
+    configuration.prepareDatabase { database in
+      try database.execute(sql: "PRAGMA journal_size_limit = \(logLimit)")
+    }
     return configuration
   }
+
+  /// The size in bytes to which the log beside the file is cut when all of it is in the file.
+  static let logLimit = 16 << 20
 
   /// Keeps a transaction open in a file beside the database: no other program can begin one there.
   private static func lock(_ file: String, as path: String) throws -> DatabaseQueue {

@@ -5,6 +5,28 @@ enum OpenFiles {
   /// How many are kept for what isn't a client: the database, the provider, logs.
   private static let reserve = 64
 
+  /// The fewest files with which a service is of any use: some clients, and what it needs itself.
+  static let fewest = reserve + 32
+
+  /// The system lets the program open too few files.
+  struct TooFew: Error, CustomStringConvertible {
+    var limit: Int
+    var description: String {
+      "The system lets this program open \(limit) files, connections among them, and it needs at least "
+        + "\(OpenFiles.fewest): raise the limit, for example with “ulimit -n 4096”."
+    }
+  }
+
+  /// Raises the limit as far as the system lets it, and checks that it is enough.
+  ///
+  /// - Returns: The limit.
+  /// - Throws: ``TooFew``.
+  static func enough() throws -> Int {
+    let limit = raiseLimit()
+    if limit < fewest { throw TooFew(limit: limit) }
+    return limit
+  }
+
   /// Raises the limit of this program as far as the system lets it, and returns it.
   static func raiseLimit() -> Int {
     #if canImport(Glibc)

@@ -110,6 +110,8 @@ struct ServeCommand: AsyncParsableCommand {
       handler.logLevel = logLevel
       return handler
     }
+    // Without it, the database or a connection can't be opened, with errors that don't say why.
+    let files = try OpenFiles.enough()
     // Before orders are taken up: a service that can't listen is none.
     try ServiceAddress.checkFree(host: host, port: port)
     // Before the provider: of two services that are started at once, one has the database, and only
@@ -124,7 +126,13 @@ struct ServeCommand: AsyncParsableCommand {
 
     let client = HTTPClient(configuration: HTTPPaymentProvider.configuration)
     do {
-      try await serve(store, client, url, registry)
+      try await serve(
+        store,
+        client,
+        url,
+        registry,
+        connections: OpenFiles.connections(limit: files)
+      )
       try await client.shutdown()
     } catch {
       try? await client.shutdown()
@@ -147,7 +155,8 @@ struct ServeCommand: AsyncParsableCommand {
     _ store: any ShopStore,
     _ client: HTTPClient,
     _ url: String,
-    _ registry: PrometheusRegistry
+    _ registry: PrometheusRegistry,
+    connections: Int
   ) async throws {
     var options = OrderDesk.Options()
     options.maximumOpenOrders = maximumOpen
@@ -176,7 +185,6 @@ struct ServeCommand: AsyncParsableCommand {
     )
     let host = host
     // A server that can't open a connection asks the system for it again and again.
-    let connections = OpenFiles.connections(limit: OpenFiles.raiseLimit())
     try await server.run(
       ApplicationConfiguration(
         address: .hostname(host, port: port),

@@ -7,6 +7,10 @@ import ServiceSupport
 struct RequestError: Error, HTTPResponseError {
   let status: HTTPResponse.Status
   private let problem: Problem<Mistake>
+
+  /// One word for programs.
+  var code: String { problem.code }
+
   private var retryAfter: Duration?
   private var allowed: [HTTPRequest.Method] = []
 

@@ -70,12 +70,7 @@ extension PageState {
     self.counts.open = desk.openCount
     self.explanation = explanation.split(separator: "\n")
       .map { line in String(line.drop { $0 == " " }) }
-    breaker =
-      switch desk.breaker.state {
-      case .closed: "closed"
-      case .open: "open"
-      case .halfOpen: "half open"
-      }
+    breaker = desk.breaker.state.name
     isDraining = desk.isDraining
   }
 }

@@ -27,9 +27,10 @@ public struct ProviderControl: Sendable {
   /// Reads the mood, or sets it and reads it then.
   ///
   /// - Parameter mood: Another mood, as JSON; nil to leave it as it is.
-  /// - Returns: The status of the provider's answer, and its JSON.
+  /// - Returns: The status of the provider's answer, its media type, and its JSON.
   /// - Throws: What the client throws when there is no answer.
-  func mood(_ mood: ByteBuffer? = nil) async throws -> (status: Int, body: ByteBuffer) {
+  func mood(_ mood: ByteBuffer? = nil) async throws -> (status: Int, type: String, body: ByteBuffer)
+  {
     let request = HTTPClientRequest(
       mood == nil ? .GET : .POST,
       "\(url)/mood",
@@ -37,6 +38,7 @@ public struct ProviderControl: Sendable {
       token: token
     )
     let response = try await client.execute(request, timeout: .seconds(5))
-    return (Int(response.status.code), try await response.body.collect(upTo: 65_536))
+    let type = response.headers.first(name: "Content-Type") ?? "application/json"
+    return (Int(response.status.code), type, try await response.body.collect(upTo: 65_536))
   }
 }

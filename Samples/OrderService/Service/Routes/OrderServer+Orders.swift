@@ -8,7 +8,14 @@ import ServiceSupport
 /// Orders are placed, looked up and cancelled.
 extension OrderServer {
   func addOrders(to router: Router<OrderContext>) {
-    router.post("orders") { try await self.place($0, $1) }
+    router.post("orders") { request, context in
+      do {
+        return try await self.place(request, context)
+      } catch let error as RequestError {
+        self.gauges.refused(error)
+        throw error
+      }
+    }
     router.get("orders") { request, context in
       let orders = try await self.desk.orders(limit: 100)
       return try context.responseEncoder.encode(

@@ -18,6 +18,7 @@ extension OrderServer {
     router.get("page.js") { _, _ in
       text(self.page.script, "text/javascript; charset=utf-8", headers: [.cacheControl: "no-cache"])
     }
+    router.get("openapi.json") { _, _ in text(self.page.description, "application/json") }
     router.get("live") { request, _ in
       let updates = self.feed.updates.map { text in
         ServerSentEvent(event: "state", data: text).buffer
@@ -35,10 +36,10 @@ extension OrderServer {
       throw RequestError(.notFound, "no_control", "The payment provider is no fake.")
     }
     do {
-      let (status, body) = try await provider.mood(mood)
+      let (status, type, body) = try await provider.mood(mood)
       return Response(
         status: HTTPResponse.Status(code: status),
-        headers: [.contentType: "application/json; charset=utf-8"],
+        headers: [.contentType: type],
         body: ResponseBody(byteBuffer: body)
       )
     } catch {

@@ -15,7 +15,8 @@ extension OrderServer {
     router.get("health") { _, _ in text("ok\n") }
     router.get("ready") { _, _ in try await self.readiness() }
     router.get("metrics") { _, _ in
-      text(self.registry.text, PrometheusText.contentType)
+      self.gauges.measure(self.desk)
+      return text(self.registry.text, PrometheusText.contentType)
     }
   }
 

@@ -21,9 +21,8 @@ package enum Effort {
     isOrdinary ? min(campaign, ordinarily) : campaign
   }
 
-  /// Some of the cases of a test that goes through all combinations: every so many, or all of its
-  /// campaign.
-  package static func some<Case>(_ cases: [Case], every stride: Int) -> [Case] {
-    isOrdinary ? Swift.stride(from: 0, to: cases.count, by: stride).map { cases[$0] } : cases
+  /// The numbers of steps after which a test interrupts something: every so many, or all in its campaign.
+  package static func steps(every stride: Int) -> StrideTo<Int> {
+    Swift.stride(from: 0, to: .max, by: isOrdinary ? stride : 1)
   }
 }

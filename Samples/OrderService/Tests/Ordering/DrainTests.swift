@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import OrderWorkflow
+import TestEffort
 import Testing
 
 @Suite("A desk that closes")
@@ -55,7 +56,7 @@ struct DrainTests {
   func `waits no longer for a store that fails than for orders, whichever step it fails in`(
     _ head: Duration
   ) throws {
-    for steps in 0... {
+    for steps in Effort.steps(every: 3) {
       let shop = Shop()
       let life = try Life(in: shop, seed: UInt64(steps))
       let id = try life.submit(.teaAndCups)
@@ -98,7 +99,7 @@ struct DrainTests {
   }
 
   @Test func `is closed by then, whenever its orders fail or are cancelled`() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Effort.seeds(20) {
       let shop = Shop(tea: 2)
       let life = try Life(in: shop, seed: seed)
       shop.provider.next(.losesAnswer, .lies, .isDown, .declines)

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import OrderWorkflow
+import TestEffort
 import Testing
 
 @Suite("An order")
@@ -103,7 +104,7 @@ struct OrderTests {
   }
 
   @Test func `of the last packet is one order's, and the other one fails`() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Effort.seeds(20) {
       let shop = Shop(tea: 1)
       let life = try Life(in: shop, seed: seed)
       let ids = [try life.submit(.tea(), key: "a"), try life.submit(.tea(), key: "b")]

@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import OrderWorkflow
 import ServiceSupport
+import TestEffort
 import Testing
 
 @Suite("A program that dies, and is started again,")
@@ -12,11 +13,12 @@ struct RestartTests {
   /// - Returns: How often the program died before the order was over.
   @discardableResult
   private func dieAtEveryStep(
+    every stride: Int = 2,
     _ prepare: (Shop) -> Void = { _ in },
     afterThat repair: (Shop) -> Void = { _ in },
     expect check: (_ state: Order.State, _ steps: Int) throws -> Void
   ) throws -> Int {
-    for steps in 0... {
+    for steps in Effort.steps(every: stride) {
       let shop = Shop()
       prepare(shop)
       let life = try Life(in: shop)
@@ -52,7 +54,7 @@ struct RestartTests {
 
   @Test func `never charges what it has begun to undo`() throws {
     var names: Set<String> = []
-    try dieAtEveryStep {
+    try dieAtEveryStep(every: 3) {
       $0.provider.mood = .declines
     } afterThat: {
       $0.provider.mood = .works
@@ -65,7 +67,7 @@ struct RestartTests {
 
   @Test func `never ships what it has begun to undo`() throws {
     var states: [String] = []
-    try dieAtEveryStep {
+    try dieAtEveryStep(every: 9) {
       $0.carrier.failures = .max
     } afterThat: {
       $0.carrier.failures = 0
@@ -94,7 +96,7 @@ struct RestartTests {
   }
 
   @Test func `dies often, and comes to an end with every order`() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Effort.seeds(20) {
       var chance = SeededGenerator(seed: seed)
       let shop = Shop(tea: 4)
       shop.provider.next(.losesAnswer, .isDown, .lies, .declinesWithoutRecord, .declines)

@@ -1,5 +1,6 @@
 import AdvancedOperationsTesting
 import OrderWorkflow
+import TestEffort
 import Testing
 
 @Suite("A store that fails for a while")
@@ -10,7 +11,7 @@ struct StoreTroubleTests {
     meanwhile check: (Life, OrderID, Int) throws -> Void = { _, _, _ in },
     expect: (Order.State, Int) throws -> Void
   ) throws {
-    for steps in 0... {
+    for steps in Effort.steps(every: 4) {
       let shop = Shop()
       let life = try Life(in: shop, seed: UInt64(steps))
       let id = try life.submit(.teaAndCups)

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import OrderWorkflow
 import ServiceSupport
 import Testing
 
@@ -148,6 +149,11 @@ import Testing
     bench.payments.hold()
     try await bench.test { [bench] client in
       let link = try #require(try await client.place().headers[.location])
+      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+      // The last change before the provider answers.
+      while try await bench.desk.order(id)?.steps.last?.key != OrderStep.charge.key {
+        await Task.yield()
+      }
       let first = try await client.get(link)
       let tag = try #require(first.headers[.eTag])
       for known in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {

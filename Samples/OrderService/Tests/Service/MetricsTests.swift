@@ -1,3 +1,4 @@
+import HummingbirdTesting
 import Metrics
 import OrderWorkflow
 import Testing
@@ -75,6 +76,27 @@ import Testing
     #expect(text.contains(#"orders_operations_execution_seconds_count{step="charge","#))
     // Names of items and orders would make a new series for each.
     #expect(!text.contains("MUG") && !text.contains("step=\"other\""))
+  }
+
+  @Test func `The circuit is a gauge, and refused orders are counted by their problem`()
+    async throws
+  {
+    let bench = try Bench(maximumOpen: 1)
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      _ = try await client.place()
+      for key in ["b", "c"] { _ = try await client.place(key: key) }
+      _ = try await client.place("{}", key: "d")
+      let lines = Set(try await client.get("/metrics").text.split(separator: "\n").map(String.init))
+      for line in [
+        "orders_open 1", #"orders_circuit{state="closed"} 1"#, #"orders_circuit{state="open"} 0"#,
+        #"orders_circuit{state="half open"} 0"#, #"orders_refused_total{code="full"} 2"#,
+        #"orders_refused_total{code="invalid"} 1"#,
+      ] {
+        #expect(lines.contains(line), "\(line)")
+      }
+      bench.payments.release()
+    }
   }
 
   @Test(arguments: [

@@ -20,6 +20,22 @@ struct SQLiteFileTests {
     #expect(level == 2)
   }
 
+  @Test func `has a log that is cut again after a large transaction`() throws {
+    let store = try database.open()
+    func logSize() throws -> Int {
+      let attributes = try FileManager.default.attributesOfItem(atPath: database.path + "-wal")
+      return try #require(attributes[.size] as? Int)
+    }
+    try store.pool.write { database in
+      try database.execute(sql: "CREATE TABLE large (content BLOB)")
+      for _ in 0..<24 { try database.execute(sql: "INSERT INTO large VALUES (zeroblob(1 << 20))") }
+    }
+    #expect(try logSize() > SQLiteOrderStore.logLimit)
+    // All of it is in the file by now, and the next transaction begins the log anew.
+    try store.pool.write { try $0.execute(sql: "CREATE TABLE small (content TEXT)") }
+    #expect(try logSize() <= SQLiteOrderStore.logLimit)
+  }
+
   @Test func `belongs to one program at a time`() async throws {
     do {
       let store = try database.open()
