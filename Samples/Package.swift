@@ -33,6 +33,11 @@ let package = Package(
       exclude: ["Tests"],
       swiftSettings: settings
     ),
+    .target(
+      name: "SampleTestSupport",
+      path: "TestSupport",
+      swiftSettings: settings
+    ),
     .testTarget(
       name: "TerminalSupportTests",
       dependencies: ["TerminalSupport"],
@@ -75,6 +80,7 @@ let package = Package(
     .testTarget(
       name: "EarthquakesTests",
       dependencies: [
+        "SampleTestSupport",
         "EarthquakeKit",
         "EarthquakeWorkflow",
         "TerminalSupport",
@@ -144,13 +150,14 @@ let package = Package(
     ),
     .testTarget(
       name: "WorkflowDocumentTests",
-      dependencies: ["WorkflowDocument"],
+      dependencies: ["SampleTestSupport", "WorkflowDocument"],
       path: "Workflow/Tests/Document",
       swiftSettings: settings
     ),
     .testTarget(
       name: "WorkflowRunnerTests",
       dependencies: [
+        "SampleTestSupport",
         "WorkflowDocument",
         "WorkflowRunner",
         .product(name: "AdvancedOperations", package: "AdvancedOperations"),

@@ -22,13 +22,23 @@ import Testing
 
   #if os(Linux)
   /// The line of the mapping that an address is in: its first and last address, and its file.
+  ///
+  /// The list is read line by line: read at once, it may be cut where it is long.
   private static func mapping(at address: UInt) throws -> String? {
-    try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").first {
-      line in
+    let file = try #require(fopen("/proc/self/maps", "r"))
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 8_192)
+    while fgets(&buffer, Int32(buffer.count), file) != nil {
+      let line = String(
+        decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)),
+        as: UTF8.self
+      )
       let ends = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
-      return ends.count == 2 && (ends[0]..<ends[1]).contains(address)
+      if ends.count == 2, (ends[0]..<ends[1]).contains(address) {
+        return line.trimmingCharacters(in: .newlines)
+      }
     }
-    .map(String.init)
+    return nil
   }
 
   @Test func `gives a view of a file that has no name any more`() async throws {

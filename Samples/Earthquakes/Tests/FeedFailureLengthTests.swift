@@ -1,5 +1,6 @@
 import EarthquakeKit
 import Foundation
+import SampleTestSupport
 import Testing
 
 @Suite struct `A file that is no feed, and large` {

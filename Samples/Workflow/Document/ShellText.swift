@@ -41,7 +41,9 @@ public struct ShellText: Sendable, Equatable {
         continue
       }
       let name = variable(for: part)
-      switch context.quoting {
+      let quoting = context.quoting
+      if quoting == .none || quoting == .double { escapeDollar() }
+      switch quoting {
       case .none: text += "\"${\(name)}\""
       case .double: text += "${\(name)}"
       case .single: text += "'\"${\(name)}\"'"
@@ -54,6 +56,14 @@ public struct ShellText: Sendable, Equatable {
       }
       context.readPlace()
       number += 1
+    }
+  }
+
+  /// A `$` in front of a place stands for itself; the shell would take `$${` for its process.
+  private mutating func escapeDollar() {
+    let dollars = text.reversed().prefix { $0 == "$" }.count
+    if dollars % 2 == 1, text.dropLast(dollars).last != "\\" {
+      text.insert("\\", at: text.index(before: text.endIndex))
     }
   }
 

@@ -9,6 +9,13 @@ extension Step {
     return step
   }
 
+  /// The step with the values of parameters in their places, for people; those without one stay.
+  package func with(parameters: [String: String?]) -> Step {
+    var step = self
+    step.mapTemplates { $0.filled(of: parameters) }
+    return step
+  }
+
   /// Changes all texts that have places.
   mutating func mapTemplates(_ change: (Template) -> Template) {
     command = command.map(change)
@@ -27,6 +34,16 @@ extension Template {
       guard case .matrix(let name) = part, let value = matrix.first(where: { $0.name == name })
       else { return part }
       return .text(value.value)
+    }
+  }
+
+  /// The template with the values of parameters that have one.
+  func filled(of parameters: [String: String?]) -> Template {
+    mapParts { part in
+      guard case .parameter(let name) = part, let value = parameters[name] ?? nil else {
+        return part
+      }
+      return .text(value)
     }
   }
 

@@ -51,6 +51,8 @@ public struct TemplateError: Error, Sendable, Equatable, CustomStringConvertible
   public var part: Template.Part
   /// Whether there is no value; otherwise the value has a character U+0000.
   public var isMissing: Bool
+  /// Whether the step was skipped that gives the value.
+  public var isSkipped = false
 
   /// Creates an error.
   public init(part: Template.Part, isMissing: Bool) {
@@ -71,7 +73,8 @@ public struct TemplateError: Error, Sendable, Equatable, CustomStringConvertible
     }
     guard isMissing else { return "\(text) has a character U+0000" }
     if case .output(let step, let name) = part {
-      return "the step ‘\(step)’ gave no output ‘\(name)’"
+      let verb = isSkipped ? "was skipped, and so gave" : "gave"
+      return "the step ‘\(step)’ \(verb) no output ‘\(name)’"
     }
     return "\(text) isn’t set"
   }

@@ -26,10 +26,15 @@ extension Workflow {
 
   /// The workflow with values for its parameters.
   ///
-  /// - Parameter values: Values by the names of parameters; the others keep their defaults.
-  /// - Returns: The workflow, all of whose parameters have values.
+  /// - Parameters:
+  ///   - values: Values by the names of parameters; the others keep their defaults.
+  ///   - needsAll: Whether each parameter has to have a value.
+  /// - Returns: The workflow with the values.
   /// - Throws: ``ParameterProblem``.
-  public func setting(_ values: [String: String]) throws(ParameterProblem) -> Workflow {
+  public func setting(
+    _ values: [String: String],
+    needsAll: Bool = true
+  ) throws(ParameterProblem) -> Workflow {
     let names = parameters.keys.sorted()
     if let name = values.keys.sorted().first(where: { parameters[$0] == nil }) {
       let suggestion = NearestName.nearest(to: name, among: names)
@@ -38,7 +43,7 @@ extension Workflow {
     var workflow = self
     for (name, value) in values { workflow.parameters[name] = .some(value) }
     let missing = names.filter { workflow.parameters[$0] == .some(nil) }
-    if !missing.isEmpty { throw .missing(missing) }
+    if needsAll, !missing.isEmpty { throw .missing(missing) }
     return workflow
   }
 }

@@ -2,6 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import EarthquakeKit
 import Foundation
+import SampleTestSupport
 import Testing
 
 @testable import EarthquakeWorkflow

@@ -3,6 +3,7 @@ import AdvancedOperationsTesting
 import EarthquakeKit
 import EarthquakeWorkflow
 import Foundation
+import SampleTestSupport
 import Testing
 
 @Suite struct `An import` {

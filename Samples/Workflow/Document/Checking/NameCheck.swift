@@ -54,7 +54,7 @@ struct NameCheck {
         findings.add(
           "the step ‘\(step.id.text)’ needs ‘\(need.text.excerpt())’, which there is not",
           at: need.place,
-          help: help(for: need.text)
+          help: helpToQuote(need, of: step) ?? help(for: need.text)
         )
         return nil
       }
@@ -64,6 +64,14 @@ struct NameCheck {
       }
       return number
     }
+  }
+
+  /// In a list, YAML reads a combination with two values as two names.
+  private func helpToQuote(_ need: Named, of step: StepDraft) -> String? {
+    guard let index = step.needs.firstIndex(of: need), index > 0,
+      let combination = step.needs[..<index].last(where: { $0.text.contains("@") })
+    else { return nil }
+    return "a combination is put in quotes: ‘\"\(combination.text),\(need.text)\"’"
   }
 
   private func help(for name: String) -> String? { findings.help(for: name, among: names) }

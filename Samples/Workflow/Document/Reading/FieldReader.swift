@@ -63,7 +63,11 @@ struct FieldReader {
 
   /// A text, or a list of some.
   func texts(_ node: YAMLNode, _ what: String) -> [Named] {
-    guard case .list(let nodes) = node.content else { return text(node, what).map { [$0] } ?? [] }
+    guard case .list(let nodes) = node.content else {
+      if case .text = node.content { return text(node, what).map { [$0] } ?? [] }
+      findings.add("\(what) is a text or a list of texts, not \(node.kind)", at: node.place)
+      return []
+    }
     return nodes.compactMap { text($0, what) }
   }
 

@@ -79,9 +79,9 @@ struct RetryReader {
         )
       }
     }
-    if let total = rule.total, let place = places[.total], total < rule.delay {
+    if let total = rule.total, let place = places[.total], total <= rule.delay {
       findings.add(
-        "‘total’ is less than the delay of \(DurationText.text(rule.delay)),"
+        "‘total’ is no more than the delay of \(DurationText.text(rule.delay)),"
           + " so there is no second attempt",
         at: place
       )

@@ -1,7 +1,7 @@
 import TerminalSupport
 
 /// Durations as a file has them: `90s`, `10m`, `1h30m`, `500ms`, `1.5s`.
-enum DurationText {
+package enum DurationText {
   /// The units, the largest first, in nanoseconds.
   private static let units: [(name: String, nanoseconds: Int)] = [
     ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000),
@@ -17,7 +17,7 @@ enum DurationText {
   private static let limit = 1000 * 86_400_000_000_000
 
   /// Reads one.
-  static func duration(_ text: String) throws(ValueProblem) -> Duration {
+  package static func duration(_ text: String) throws(ValueProblem) -> Duration {
     let quoted = "‘\(text.excerpt())’"
     guard !text.isEmpty else { throw ValueProblem("a time is expected", help: "like ‘90s’") }
     if text.hasPrefix("-") { throw ValueProblem("the time \(quoted) is negative") }

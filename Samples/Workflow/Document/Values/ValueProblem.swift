@@ -1,9 +1,9 @@
 /// What is wrong with the text of a value.
-struct ValueProblem: Error, Equatable {
+package struct ValueProblem: Error, Equatable {
   /// A sentence without a full stop.
-  var message: String
+  package var message: String
   /// How to mend it.
-  var help: String?
+  package var help: String?
 
   init(_ message: String, help: String? = nil) {
     self.message = message

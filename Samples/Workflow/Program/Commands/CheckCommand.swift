@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import TerminalSupport
 import WorkflowDocument
 import WorkflowRunner
@@ -33,6 +34,14 @@ struct CheckCommand: AsyncParsableCommand {
         let workflow = try WorkflowSource(file).workflow
         let steps = workflow.steps.count.counted("step")
         try StandardStream.output.send("\(file): \(workflow.name), \(steps), no mistakes\n")
+        do throws(RunError) {
+          try EnvironmentFile.variables(
+            for: workflow,
+            in: URL(filePath: file).deletingLastPathComponent().relativePath
+          )
+        } catch {
+          try StandardStream.error.send("\(file): warning: \(error)\n")
+        }
         for line in await scriptLines(of: workflow) { try StandardStream.output.send("\(line)") }
         for warning in warnings(of: workflow, in: file) {
           try StandardStream.error.send("\(warning)")
@@ -57,6 +66,7 @@ struct CheckCommand: AsyncParsableCommand {
       if case .posix(let program) = shell {
         hasPipefail = await ShellOptions.hasPipefail(program)
         note = hasPipefail ? "" : "; a pipeline fails only if its last command does"
+        if await !ShellOptions.isThere(program) { note = ", which isn't on this machine" }
       }
       let words = shell.words(hasPipefail: hasPipefail).joined(separator: " ")
       lines.append((steps[0].line, "  scripts of \(count) run with ‘\(words)’\(note)\n"))
@@ -69,7 +79,7 @@ struct CheckCommand: AsyncParsableCommand {
     // Once for all combinations of a matrix.
     var seen: Set<Int> = []
     return workflow.steps.filter { seen.insert($0.line).inserted }.flatMap { step in
-      (secondReaders(of: step) + patterns(of: step)).map {
+      (secondReaders(of: step) + patterns(of: step) + interpreters(of: step)).map {
         "\(file):\(step.line): warning: ‘\(step.base)’ \($0)\n"
       }
     }
@@ -79,6 +89,16 @@ struct CheckCommand: AsyncParsableCommand {
     [step.command, step.rollback].compactMap { $0?.secondReader }.map { reader in
       "puts a value into a program that ‘\(reader)’ reads, so that commands in the value run; give it "
         + "as an argument or a variable"
+    }
+  }
+
+  private func interpreters(of step: Step) -> [String] {
+    [step.command, step.rollback].compactMap { $0?.text }.filter { $0.hasPrefix("#!") }.map {
+      script in
+      let line = script.prefix { !$0.isNewline }
+      return
+        "has a script with the first line ‘\(line)’, which is a comment for the shell; name the "
+        + "interpreter as ‘shell’, like ‘shell: [python3, -c]’"
     }
   }
 

@@ -7,7 +7,7 @@ import WorkflowDocument
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list",
-    abstract: "List the workflows of a folder, with their steps and parameters.",
+    abstract: "List the workflows of a folder, with their parameters.",
     discussion: """
       Files that end with .yml or .yaml and have ‘steps’ are workflows. “workflow run” without a file \
       runs workflow.yml.
@@ -23,6 +23,12 @@ struct ListCommand: AsyncParsableCommand {
 
   func run() async throws {
     let names: [String]
+    if let status = FileStatus(folder), !status.isFolder {
+      throw Complaint(
+        .usage,
+        "“\(folder)” is a file: “workflow run \(folder) --dry-run” shows its steps"
+      )
+    }
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder)
         .filter { $0.hasSuffix(".yml") || $0.hasSuffix(".yaml") }.sorted()
@@ -58,7 +64,10 @@ struct ListCommand: AsyncParsableCommand {
 
   /// What is said of a file; nil if it is no workflow.
   private static func row(_ name: String, at path: String) throws -> [StyledLine]? {
-    guard let bytes = try? InputFile.bytes(path) else { return nil }
+    // A pipe would be waited for.
+    guard FileStatus(path)?.isFile == true, let bytes = try? InputFile.bytes(path) else {
+      return nil
+    }
     let file = StyledLine(name, .bold)
     do {
       let usual = URL(filePath: name).deletingPathExtension().lastPathComponent

@@ -6,6 +6,10 @@ struct OtherFormat {
   let name: String
   /// What to write instead.
   let advice: String
+  /// Whether the file says what is to be run.
+  var isRunnable: Bool { name != Self.noJSON }
+
+  private static let noJSON = "file that is no JSON"
 
   /// Recognizes a file; nil if it may be an instance of WfCommons.
   init?(of bytes: Data, named path: String) {
@@ -48,7 +52,7 @@ struct OtherFormat {
       )
     } else if bytes.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) != UInt8(ascii: "{") {
       self.init(
-        name: "file that is no JSON",
+        name: Self.noJSON,
         advice: "instances of WfCommons are JSON; see https://wfcommons.org"
       )
     } else {

@@ -10,12 +10,12 @@ struct PruneCommand: AsyncParsableCommand {
     abstract: "Remove the folders of old runs.",
     discussion: """
       Runs that succeeded are removed, with their logs, but for the newest ones. Those that failed, were \
-      cancelled or interrupted could be resumed, and go with --unfinished only. A run that goes on stays.
+      cancelled or interrupted could be resumed, and go with --unfinished only. A run that goes on, or of which processes do, stays.
 
       EXAMPLES:
         workflow prune
             Keep the newest 20 runs.
-        workflow prune --keep 0 --older-than 720h --unfinished
+        workflow prune --keep 0 --older-than 30d --unfinished
             Remove all that are older than 30 days.
         workflow prune --dry-run
             Say what would be removed.
@@ -27,9 +27,9 @@ struct PruneCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp("Remove only what began so long ago, or earlier.", valueName: "time"),
-    transform: TimeArgument.init(text:)
+    transform: Duration.init(argument:)
   )
-  var olderThan: TimeArgument?
+  var olderThan: Duration?
 
   @Flag(help: "Remove also runs that could be resumed.")
   var unfinished = false
@@ -49,13 +49,24 @@ struct PruneCommand: AsyncParsableCommand {
     var (removed, unfinishedCount) = (0, 0)
     for name in catalog.names.dropLast(keep) {
       let record = catalog.record(name)
-      guard isOld(record) else { continue }
+      // What has none may be somebody else's.
+      guard record.hasJournal, isOld(record) else { continue }
       switch record.state {
       case .running: continue
-      case .failed, .cancelled, .interrupted, .damaged:
+      case .damaged:
+        if !unfinished { continue }
+      case .failed, .cancelled, .interrupted:
         unfinishedCount += 1
         if !unfinished { continue }
       case .succeeded: break
+      }
+      let leftovers = record.folder.leftoverSteps
+      if !leftovers.isEmpty {
+        let steps = leftovers.joined(separator: ", ")
+        try stream.send(
+          "\(name) stays, because processes of it go on (\(steps)); resume ends them\n"
+        )
+        continue
       }
       if !dryRun { try remove(record) }
       removed += 1
@@ -70,7 +81,7 @@ struct PruneCommand: AsyncParsableCommand {
   }
 
   private func isOld(_ record: RunRecord) -> Bool {
-    guard let age = olderThan?.duration else { return true }
+    guard let age = olderThan else { return true }
     guard let begin = record.journal?.header.begin else { return false }
     return .seconds(Date().timeIntervalSince1970 - begin) >= age
   }

@@ -34,6 +34,9 @@ struct ResumeCommand: AsyncParsableCommand {
   @Argument(help: "The run: its name, a part of it, or last.")
   var runName: String
 
+  @Argument(help: .hidden)
+  var values: [String] = []
+
   @Flag(help: "Run also what --only left out before.")
   var all = false
 
@@ -48,6 +51,13 @@ struct ResumeCommand: AsyncParsableCommand {
   @OptionGroup(title: "How it is shown") var display: DisplayOptions
 
   func validate() throws {
+    if let value = values.first {
+      throw ValidationError(
+        value.contains("=")
+          ? "A run keeps the values of its parameters; “workflow run” begins one with others."
+          : "One run is resumed at a time, not “\(runName)” and “\(value)”."
+      )
+    }
     if all, !running.only.isEmpty {
       throw ValidationError("--all and --only exclude each other.")
     }

@@ -75,6 +75,9 @@ struct RunCommand: AsyncParsableCommand {
           + "parameters are written NAME=VALUE."
       )
     }
+    if let name = words.repeated.first {
+      throw ValidationError("The parameter “\(name)” is given two values.")
+    }
     file = words.files.first
     values = words.parameters.map { "\($0)=\($1)" }
   }
@@ -83,13 +86,15 @@ struct RunCommand: AsyncParsableCommand {
     let parameters = RunWordsOfCommandLine(values, only: []).parameters
     let path = try file ?? WorkflowSource.defaultPath()
     // What would run can be said without values.
-    let source = try dryRun ? WorkflowSource(path) : WorkflowSource(path, parameters)
+    let source = try WorkflowSource(path, parameters, needsAll: !dryRun)
     try display.checkPictures(against: [source.path])
     let shown = try source.workflow.reduced(to: running.only)
     try running.checkEngine(for: shown)
     let catalog = RunCatalog(runsFolder ?? source.runsFolder)
     if dryRun { return try showPlan(shown, catalog) }
-    try EnvironmentFile.variables(for: source.workflow, in: source.folder)
+    let variables = try EnvironmentFile.variables(for: source.workflow, in: source.folder)
+    warnOfSecrets(source.workflow, in: variables)
+    warnOfLeftovers(of: source.workflow.name, in: catalog)
     let folder = try RunFolder.create(
       of: source.workflow.name,
       in: catalog.path,
@@ -103,6 +108,33 @@ struct RunCommand: AsyncParsableCommand {
       display,
       running.options(file: source.lastingPath)
     )
+  }
+
+  /// Says of the newest run of the workflow that it was cut off while its processes go on.
+  private func warnOfLeftovers(of workflow: String, in catalog: RunCatalog) {
+    let end = RunFolder.nameEnd(of: workflow)
+    guard let name = catalog.names.last(where: { $0.contains(end) }) else { return }
+    let steps = catalog.record(name).folder.leftoverSteps
+    if steps.isEmpty { return }
+    try? StandardStream.error.send(
+      "workflow: \(name) was cut off, and processes of it go on (\(steps.joined(separator: ", "))); "
+        + "“workflow resume \(name)\(catalog.place)” ends them and goes on with it\n"
+    )
+  }
+
+  /// A secret that isn't set is misspelt, most of the time, and the one that is meant would be shown.
+  private func warnOfSecrets(_ workflow: Workflow, in variables: [String: String]) {
+    var known = Set(variables.keys).union(ProcessInfo.processInfo.environment.keys)
+    known.formUnion(workflow.environment.keys)
+    for step in workflow.steps { known.formUnion(step.environment.keys) }
+    for name in workflow.secrets where !known.contains(name) {
+      let help = NearestName.nearest(to: name, among: known.sorted()).map {
+        "; did you mean “\($0)”?"
+      }
+      try? StandardStream.error.send(
+        "workflow: the secret “\(name)” is no variable that is set\(help ?? "")\n"
+      )
+    }
   }
 
   private func showPlan(_ workflow: Workflow, _ catalog: RunCatalog) throws {

@@ -38,9 +38,9 @@ struct RunOptions: ParsableArguments {
       "How long steps have to end by themselves when the run is cancelled. (default: 10s)",
       valueName: "time"
     ),
-    transform: TimeArgument.init(text:)
+    transform: Duration.init(argument:)
   )
-  var gracePeriod = TimeArgument(.seconds(10))
+  var gracePeriod = Duration.seconds(10)
 
   func validate() throws {
     if let jobs, !(1...Self.mostJobs).contains(jobs) {
@@ -133,7 +133,7 @@ struct RunOptions: ParsableArguments {
     options.file = file.map { URL(filePath: $0).standardizedFileURL.path(percentEncoded: false) }
     options.keepsGoing = keepGoing
     options.only = only
-    options.gracePeriod = gracePeriod.duration
+    options.gracePeriod = gracePeriod
     return options
   }
 }

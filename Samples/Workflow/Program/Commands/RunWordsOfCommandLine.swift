@@ -6,6 +6,8 @@ struct RunWordsOfCommandLine {
   private(set) var files: [String] = []
   /// Values, by the names of parameters.
   private(set) var parameters: [String: String] = [:]
+  /// The parameters that have more than one value.
+  private(set) var repeated: [String] = []
   /// The steps behind `--only`, which takes all words up to the next option.
   private(set) var only: [String] = []
 
@@ -27,7 +29,10 @@ struct RunWordsOfCommandLine {
     guard let equals = word.firstIndex(of: "="), equals != word.startIndex,
       !word[..<equals].contains("/"), !FileManager.default.fileExists(atPath: word)
     else { return false }
-    parameters[String(word[..<equals])] = String(word[word.index(after: equals)...])
+    let name = String(word[..<equals])
+    if parameters.updateValue(String(word[word.index(after: equals)...]), forKey: name) != nil {
+      repeated.append(name)
+    }
     return true
   }
 }

@@ -70,6 +70,15 @@ import TerminalSupport
     throw ValidationError("There is no command “\(name)”\(hint)")
   }
 
+  /// Refuses a value for a flag that takes none: it is meant for a parameter of that name.
+  private static func checkFlags() throws {
+    for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
+      for flag in ["--version=", "--help="] where word.hasPrefix(flag) {
+        throw ValidationError("Values for parameters are written NAME=VALUE: \(word.dropFirst(2))")
+      }
+    }
+  }
+
   /// Refuses a current folder that was removed, in which no path leads anywhere.
   private static func checkFolder() throws(Complaint) {
     if let path = getcwd(nil, 0) { return free(path) }
@@ -89,6 +98,7 @@ import TerminalSupport
     StandardStream.openMissing()
     do {
       try checkCommandName()
+      try checkFlags()
       var command = try parseAsRoot()
       try checkFolder()
       if var command = command as? any AsyncParsableCommand {

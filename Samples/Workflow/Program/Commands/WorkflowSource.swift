@@ -15,11 +15,12 @@ struct WorkflowSource {
   /// - Parameters:
   ///   - path: Where it is.
   ///   - parameters: Values for its parameters.
+  ///   - needsAll: Whether each parameter has to have a value.
   /// - Throws: ``Complaint``.
-  init(_ path: String, _ parameters: [String: String]) throws(Complaint) {
+  init(_ path: String, _ parameters: [String: String], needsAll: Bool) throws(Complaint) {
     try self.init(path)
     do throws(Workflow.ParameterProblem) {
-      workflow = try workflow.setting(parameters)
+      workflow = try workflow.setting(parameters, needsAll: needsAll)
     } catch {
       throw Complaint(.usage, "\(path): \(error)")
     }
@@ -31,9 +32,11 @@ struct WorkflowSource {
     do throws(Workflow.ParameterProblem) {
       workflow = try workflow.setting(known)
     } catch {
+      guard case .missing(let names) = error else { return }
+      let list = names.map { "‘\($0)’" }.joined(separator: ", ")
       throw Complaint(
         .mistakes,
-        "\(path): a parameter is new that the run has no value for; give it a default in the file"
+        "\(path): the run has no value for \(list); give it a default in the file"
       )
     }
   }
@@ -63,6 +66,9 @@ struct WorkflowSource {
     do {
       workflow = try WorkflowFile.workflow(fromUTF8: bytes, name: name)
     } catch {
+      if let other = OtherFormat(of: Data(bytes), named: path), other.isRunnable {
+        throw Complaint(.mistakes, "\(path) is a \(other.name), and no workflow: \(other.advice)")
+      }
       throw Complaint(mistakes: error, in: path)
     }
   }

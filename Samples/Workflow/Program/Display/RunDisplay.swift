@@ -13,8 +13,8 @@ protocol RunDisplay: Sendable {
   func end()
   /// The same unless that would wait for a reader.
   func endIfPossible()
-  /// Leaves the terminal to a step, or has it back.
-  func lendTerminal(_ isLent: Bool)
+  /// Leaves the terminal to a step, or has it back: nil.
+  func lendTerminal(to step: String?)
   /// Leaves the terminal to the shell, until ``goOn()``: Ctrl-Z stops the program.
   func pause(stopsSteps: Bool)
   /// Shows again what it does.
@@ -23,7 +23,7 @@ protocol RunDisplay: Sendable {
 
 extension RunDisplay {
   /// Nothing has to be taken away from lines, and who reads them may be stopped as well.
-  func lendTerminal(_ isLent: Bool) {}
+  func lendTerminal(to step: String?) {}
   func pause(stopsSteps: Bool) {}
   func goOn() {}
 }
@@ -39,25 +39,51 @@ struct JSONDisplay: RunDisplay {
   func endIfPossible() {}
 }
 
-/// Lines, one after the other.
+/// Lines, one after the other; while a step has the terminal they wait.
 final class PlainDisplay: RunDisplay {
-  private let lines: Mutex<RunLines>
+  private struct State {
+    var lines: RunLines
+    /// What waits for a step that has the terminal; nil: none has it.
+    var held: [TerminalText]?
+  }
+
+  private let state: Mutex<State>
   private let colour: Bool
   private let write: @Sendable (TerminalText) -> Void
 
   init(_ detail: RunLines.Detail, colour: Bool, write: @escaping @Sendable (TerminalText) -> Void) {
-    lines = Mutex(RunLines(detail))
+    state = Mutex(State(lines: RunLines(detail)))
     self.colour = colour
     self.write = write
   }
 
   func show(_ event: RunEvent) {
-    for line in lines.withLock({ $0.lines(of: event) }) { say(line) }
+    for line in state.withLock({ $0.lines.lines(of: event) }) { say(line) }
   }
 
-  func say(_ line: StyledLine) { write(line.terminalText(colour: colour) + "\n") }
-  func end() {}
-  func endIfPossible() {}
+  func say(_ line: StyledLine) {
+    let text = line.terminalText(colour: colour) + "\n"
+    let isHeld = state.withLock { state in
+      state.held?.append(text)
+      return state.held != nil
+    }
+    if !isHeld { write(text) }
+  }
+
+  func lendTerminal(to step: String?) {
+    if let step {
+      say(RunLines.lent(to: step))
+      return state.withLock { $0.held = [] }
+    }
+    let held = state.withLock { state in
+      defer { state.held = nil }
+      return state.held ?? []
+    }
+    held.forEach(write)
+  }
+
+  func end() { lendTerminal(to: nil) }
+  func endIfPossible() { end() }
 }
 
 /// A terminal's bottom, redrawn ten times a second at most, with what has ended above.
@@ -157,10 +183,12 @@ final class LiveDisplay: RunDisplay, @unchecked Sendable {
     }
   }
 
-  func lendTerminal(_ isLent: Bool) {
+  func lendTerminal(to step: String?) {
     bottom.withLock { bottom in
-      bottom.isLent = isLent
-      if isLent, !bottom.hasEnded { redraw(&bottom.block, isLast: true) }
+      bottom.isLent = step != nil
+      guard let step, !bottom.hasEnded else { return }
+      say(RunLines.lent(to: step))
+      redraw(&bottom.block, isLast: true)
     }
   }
 

@@ -34,6 +34,11 @@ struct RunLines: Sendable {
     return [StyledLine("↷ ", .faint) + StyledLine(text)] + own
   }
 
+  /// What stands before what a step prints that has the terminal.
+  static func lent(to step: String) -> StyledLine {
+    StyledLine("▸ ", .cyan) + StyledLine("\(step) has the terminal:")
+  }
+
   private func ownLines(of event: RunEvent) -> [StyledLine] {
     switch event.kind {
     case .runStarted(let run, let workflow, let steps, let isResumed):

@@ -41,10 +41,12 @@ struct ConductedRun {
     let failures = FailedSteps()
     let hasBegun = Mutex(false)
     // Events have standard output for themselves where they are JSON.
-    let terminal = LocalEngine.Terminal(
-      output: options.format(environment) == .json ? 2 : 1,
-      lend: display.lendTerminal
-    )
+    let settings = TerminalSettings()
+    let terminal = LocalEngine.Terminal(output: options.format(environment) == .json ? 2 : 1) {
+      step in
+      if step == nil { settings.restore() } else { settings.save() }
+      display.lendTerminal(to: step)
+    }
     let run = try make(
       { event in
         if case .runStarted = event.kind { hasBegun.withLock { $0 = true } }
@@ -104,7 +106,7 @@ struct ConductedRun {
         workflow: workflow.name,
         run: record.name,
         end: end,
-        failures: failures.failures { record.logFile(of: $0) },
+        failures: failures.failures(of: workflow) { record.logFile(of: $0) },
         place: place,
         isFolderThere: record.folder.isThere
       )
@@ -217,7 +219,11 @@ private final class FailedSteps: Sendable {
     }
   }
 
-  func failures(_ logFile: (String) -> String) -> [RunReport.Failure] {
+  func failures(
+    of workflow: Workflow,
+    _ logFile: (String) -> String
+  ) -> [RunReport.Failure] {
+    let known = Dictionary(workflow.steps.map { ($0.id, $0) }) { first, _ in first }
     let steps = steps.withLock { $0 }
     return steps.enumerated().map { index, step in
       let file = logFile(step.name)
@@ -227,7 +233,8 @@ private final class FailedSteps: Sendable {
         step: step.name,
         logFile: file,
         lastLines: lines,
-        hasRun: step.hasRun
+        hasRun: step.hasRun,
+        command: known[step.name].map { $0.isInteractive ? nil : $0.command.readable } ?? ""
       )
     }
   }

@@ -12,10 +12,12 @@ struct DryRun {
     let nameWidth = min(steps.map(\.id.columnCount).max() ?? 0, 30)
     var lines = [
       StyledLine(workflow.name, .bold)
-        + StyledLine(": \(steps.count.counted("step")) would run, those that wait after the others")
+        + StyledLine(
+          ": \(steps.count.counted("step")), in an order in which they could run; conditions aren't looked at"
+        )
     ]
     let fields = StepFields(workflow)
-    for step in steps.map(\.withMatrixValues) {
+    for step in steps.map({ $0.withMatrixValues.with(parameters: workflow.parameters) }) {
       var line = StyledLine("  \(step.id.padded(toColumns: nameWidth))", .bold)
       line.add("  \(step.command.readable)")
       let notes = notes(step, fields.fields(of: step))

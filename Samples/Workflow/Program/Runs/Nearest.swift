@@ -7,17 +7,7 @@ enum Nearest {
   /// - Returns: nil if none is near.
   static func name(to name: String, among names: [String]) -> String? {
     let wanted = name.lowercased()
-    if let same = names.first(where: { $0.lowercased() == wanted }) { return same }
-    if wanted.count > 1, let longer = names.first(where: { $0.lowercased().hasPrefix(wanted) }) {
-      return longer
-    }
-    let limit = max(wanted.count / 3, 1)
-    let near = names.prefix(10_000).compactMap { candidate -> (Int, String)? in
-      // What differs more in length differs more.
-      guard abs(candidate.count - wanted.count) <= limit else { return nil }
-      let distance = NearestName.distance(Array(wanted), Array(candidate.lowercased()))
-      return distance <= limit ? (distance, candidate) : nil
-    }
-    return near.min { $0.0 < $1.0 }?.1
+    let longer = wanted.count > 1 ? names.first { $0.lowercased().hasPrefix(wanted) } : nil
+    return longer ?? NearestName.nearest(to: name, among: names)
   }
 }

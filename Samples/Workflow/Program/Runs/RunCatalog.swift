@@ -62,8 +62,9 @@ struct RunCatalog {
 
   private var namesInOrder: [String] {
     let entries = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    // Somebody may keep other folders there: the name of a run begins with its time.
     return entries.filter { name in
-      !name.hasPrefix(".") && FileStatus("\(path)/\(name)")?.isFolder == true
+      record(name).when != nil && FileStatus("\(path)/\(name)")?.isFolder == true
     }
     .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
   }

@@ -10,6 +10,8 @@ struct RunReport {
     var lastLines: [String]
     /// Whether its command ran at all.
     var hasRun = true
+    /// The first line of its command; nil for one that had the terminal, of which nothing is kept.
+    var command: String? = ""
   }
 
   var workflow: String
@@ -39,7 +41,14 @@ struct RunReport {
     for failure in failures.prefix(Self.shownFailures) {
       lines.append(StyledLine())
       if failure.lastLines.isEmpty {
-        lines.append(StyledLine("“\(failure.step)” printed nothing"))
+        guard let command = failure.command else {
+          lines.append(StyledLine("“\(failure.step)” had the terminal; what it printed isn't kept"))
+          continue
+        }
+        lines.append(
+          StyledLine("“\(failure.step)” printed nothing")
+            + StyledLine(command.isEmpty ? "" : ": \(command)", .faint)
+        )
       } else {
         lines.append(StyledLine("“\(failure.step)” said last") + StyledLine(":"))
         lines += failure.lastLines.suffix(Self.shownLines).map {
@@ -82,7 +91,7 @@ struct RunReport {
     var commands = [("workflow resume \(run)\(place)", "run what isn't done")]
     if let failed = failures.first {
       let step = failed.step.shellQuoted
-      if failed.hasRun {
+      if failed.hasRun, !failed.lastLines.isEmpty {
         commands.append(("workflow log \(run) \(step)\(place)", "all that it printed"))
       }
       commands.append(("workflow explain \(run) \(step)\(place)", "why it failed"))

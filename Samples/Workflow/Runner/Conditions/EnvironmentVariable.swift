@@ -14,13 +14,16 @@ struct EnvironmentVariable: ImmediateCondition {
 
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     do {
-      let value = try value() ?? ""
+      let given = try value()
+      let value = given ?? ""
       if let needed = try needed?() {
         if value == needed { return .satisfied }
         return .failed(ConditionProblem("the variable \(variable) is not “\(needed)”"))
       }
       if !value.isEmpty { return .satisfied }
-      return .failed(ConditionProblem("the variable \(variable) is not set"))
+      return .failed(
+        ConditionProblem("the variable \(variable) is \(given == nil ? "not set" : "empty")")
+      )
     } catch {
       return .failed(error)
     }

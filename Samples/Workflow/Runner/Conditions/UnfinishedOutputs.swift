@@ -19,9 +19,17 @@ import Darwin
 /// of the runs. A success removes the markers. A failure, a cancel, a crash and `kill -9` leave them.
 struct UnfinishedOutputs: Sendable {
   private let folder: String
+  /// What paths are relative to, so that a project can be moved: the folder of `.workflow`, if runs are
+  /// kept where they usually are.
+  private let root: String
 
   /// Refers to the markers beside a run.
-  init(beside run: RunFolder) { folder = "\(run.absolutePath.folder)/.unfinished" }
+  init(beside run: RunFolder) {
+    let runs = run.absolutePath.folder
+    folder = "\(runs)/.unfinished"
+    let usual = "/\(RunFolder.usualPlace)"
+    root = runs.hasSuffix(usual) ? String(runs.dropLast(usual.count)) : runs
+  }
 
   /// Whether a step began to write the file and hasn't succeeded since.
   func contains(_ path: String) -> Bool { access(marker(of: path), F_OK) == 0 }
@@ -47,7 +55,9 @@ struct UnfinishedOutputs: Sendable {
 
   /// A name with a hash (FNV-1a), because a path may be longer than a name may be.
   private func marker(of path: String) -> String {
-    let hash = path.absolute.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
+    let path = path.absolute
+    let name = path.hasPrefix("\(root)/") ? String(path.dropFirst(root.utf8.count + 1)) : path
+    let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, byte in
       (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
     }
     return "\(folder)/\(String(hash, radix: 16))"

@@ -1,5 +1,6 @@
 import Subprocess
 import Synchronization
+import WorkflowDocument
 
 #if canImport(System)
 import System
@@ -49,11 +50,11 @@ public final class LocalEngine: StepEngine {
   public struct Terminal: Sendable {
     /// The file descriptor that they write to.
     public var output: Int32
-    /// Called with true before a step has the terminal, and with false afterwards.
-    public var lend: @Sendable (Bool) -> Void
+    /// Called with the name of a step before it has the terminal, and with nil afterwards.
+    public var lend: @Sendable (String?) -> Void
 
     /// Creates a terminal.
-    public init(output: Int32 = 1, lend: @escaping @Sendable (Bool) -> Void = { _ in }) {
+    public init(output: Int32 = 1, lend: @escaping @Sendable (String?) -> Void = { _ in }) {
       self.output = output
       self.lend = lend
     }
@@ -203,8 +204,8 @@ public final class LocalEngine: StepEngine {
     _ report: @escaping @Sendable (StepReport) -> Void
   ) async throws -> TerminationStatus {
     if attempt.isInteractive {
-      terminal.lend(true)
-      defer { terminal.lend(false) }
+      terminal.lend(attempt.step.id)
+      defer { terminal.lend(nil) }
       return try await spawn(
         program,
         attempt,
@@ -262,7 +263,7 @@ public final class LocalEngine: StepEngine {
       ) { execution in
         let group = ProcessGroup(
           leader: execution.processIdentifier.value,
-          isInRunnersGroup: attempt.isInteractive
+          variable: attempt.isInteractive ? attempt.outputFile : nil
         )
         started.withLock { $0 = group }
         let isKilled = state.withLock { state in
@@ -280,8 +281,8 @@ public final class LocalEngine: StepEngine {
       throw LocalEngineError(error, program, attempt)
     }
     if Task.isCancelled, let group = started.withLock({ $0 }) {
-      // Subprocess waits for the leader only.
-      await group.end(isAsked: true, gracePeriod: attempt.gracePeriod)
+      // Subprocess waits for the leader only, and asks no others that have no group of their own.
+      await group.end(isAsked: !attempt.isInteractive, gracePeriod: attempt.gracePeriod)
     }
     try checkGoesOn()
     if let group = started.withLock({ $0 }), group.isThere {
@@ -308,8 +309,8 @@ public final class LocalEngine: StepEngine {
     guard group.isThere else { return }
     report(
       .notice(
-        "its command has ended, and left processes behind that go on (process group "
-          + "\(group.leader))"
+        "its command has ended, and left processes behind that go on"
+          + (attempt.isInteractive ? "" : " (process group \(group.leader))")
       )
     )
   }

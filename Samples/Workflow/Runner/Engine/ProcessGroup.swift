@@ -10,23 +10,38 @@ import Darwin
 struct ProcessGroup: Hashable, Sendable {
   /// The process that leads it.
   let leader: Int32
-  /// Whether it is one process in the group of the runner, with which it shares the terminal.
-  let isInRunnersGroup: Bool
+  /// The `WORKFLOW_OUTPUT` of processes that are in the group of the runner, with which they share the
+  /// terminal; nil: they have a group of their own.
+  let variable: String?
 
-  init(leader: Int32, isInRunnersGroup: Bool = false) {
+  init(leader: Int32, variable: String? = nil) {
     self.leader = leader
-    self.isInRunnersGroup = isInRunnersGroup
+    self.variable = variable
   }
 
-  /// What `kill` takes for it.
-  private var target: Int32 { isInRunnersGroup ? leader : -leader }
-
   /// Sends a signal to all of them; nothing happens if there are none.
-  func send(_ signal: Int32) { _ = kill(target, signal) }
+  func send(_ signal: Int32) {
+    if variable == nil { _ = kill(-leader, signal) }
+    for member in members { _ = kill(member, signal) }
+  }
 
   /// Whether there are any that haven't ended.
   var isThere: Bool {
-    (kill(target, 0) == 0 || errno == EPERM) && (isInRunnersGroup || hasLiving)
+    if variable != nil { return !members.isEmpty }
+    return (kill(-leader, 0) == 0 || errno == EPERM) && hasLiving
+  }
+
+  /// Those that are in the runner's group and haven't ended; where there is no `/proc`, the first one.
+  private var members: [Int32] {
+    guard let variable else { return [] }
+    #if os(Linux)
+    return ProcessStatus.processes.filter {
+      ProcessStatus.variable("WORKFLOW_OUTPUT", of: $0) == variable
+        && ProcessStatus(of: $0)?.hasEnded == false
+    }
+    #else
+    return kill(leader, 0) == 0 ? [leader] : []
+    #endif
   }
 
   /// Whether one of them hasn't ended, or can't be looked at.

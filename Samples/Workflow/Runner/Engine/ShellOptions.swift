@@ -13,21 +13,33 @@ import SystemPackage
 public enum ShellOptions {
   private static let known = Mutex<[String: Bool]>([:])
 
+  /// Whether a shell can be started.
+  ///
+  /// - Parameter path: The path of the shell, or its name in PATH.
+  /// - Returns: False as well if the task is cancelled.
+  public static func isThere(_ path: String) async -> Bool {
+    await hasStarted(path, ["-c", ":"])
+  }
+
   /// Whether a shell has the option `pipefail`.
   ///
   /// - Parameter path: The path of the shell, or its name in PATH.
   /// - Returns: False as well if the shell can't be started, or the task is cancelled.
   public static func hasPipefail(_ path: String) async -> Bool {
     if let answer = known.withLock({ $0[path] }) { return answer }
+    let answer = await hasStarted(path, ["-o", "pipefail", "-c", ":"])
+    if !Task.isCancelled { known.withLock { $0[path] = answer } }
+    return answer
+  }
+
+  private static func hasStarted(_ path: String, _ arguments: [String]) async -> Bool {
     let result = try? await Subprocess.run(
       path.contains("/") ? .path(FilePath(path)) : .name(path),
-      arguments: ["-o", "pipefail", "-c", ":"],
+      arguments: Arguments(arguments),
       input: .none,
       output: .discarded,
       error: .discarded
     )
-    let answer = result?.terminationStatus == .exited(0)
-    if !Task.isCancelled { known.withLock { $0[path] = answer } }
-    return answer
+    return result?.terminationStatus == .exited(0)
   }
 }

@@ -253,12 +253,23 @@ final class EventSink: Sendable {
         }
       }
     }
+    if let tail, end != nil, !hasMore { hideSecrets(in: tail.path, of: step, time ?? now()) }
     let isTimeToLook = state.withLock { state in
       state.feed.didRead(step, hasMore: hasMore)
       return hasMore && threads != nil && .now() >= state.nextLook
     }
     // One log may keep the thread for long.
     if isTimeToLook { lookForLines() }
+  }
+
+  /// Masks secrets in a log whose lines have been read: a line of which a half was read before is whole
+  /// there.
+  private func hideSecrets(in log: String, of step: Int, _ time: Duration) {
+    do throws(SystemCallError) {
+      try secrets.mask(fileAt: log)
+    } catch {
+      pass(.notice(step: names[step], "its log may show secrets: \(error)"), time)
+    }
   }
 
   private func pass(_ kind: RunEvent.Kind, _ time: Duration) {

@@ -29,12 +29,26 @@ final class SecretMask: Sendable {
     }
   }
 
-  /// A line without the values.
+  /// Whether there is nothing to mask.
+  var isEmpty: Bool { values.withLock { $0.isEmpty } }
+
+  /// A text without the values.
   func masked(_ line: String) -> String {
     let values = values.withLock { $0 }
     if values.isEmpty { return line }
     var bytes = Array(line.utf8)
-    return Self.mask(&bytes, values) ? String(decoding: bytes, as: UTF8.self) : line
+    var hasFound = Self.mask(&bytes, values)
+    // Of one that the end of a cut line has cut, the beginning is there.
+    let cut = Array("…".utf8)
+    if bytes.count > cut.count, bytes.suffix(cut.count) == cut[...] {
+      let text = bytes.dropLast(cut.count)
+      for value in values {
+        let length = (1..<value.count).last { text.suffix($0) == value.prefix($0) } ?? 0
+        for index in text.indices.suffix(length) { bytes[index] = UInt8(ascii: "*") }
+        hasFound = hasFound || length > 0
+      }
+    }
+    return hasFound ? String(decoding: bytes, as: UTF8.self) : line
   }
 
   /// Masks the values in a file, where they stand.

@@ -1,5 +1,13 @@
 public import WorkflowDocument
 
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
 /// A file of variables, `.env`: lines `NAME=VALUE`, comments that begin with `#`, nothing expanded.
 public struct EnvironmentFile {
   /// A line that is none of these.
@@ -24,9 +32,11 @@ public struct EnvironmentFile {
     var variables: [String: String] = [:]
     for name in workflow.environmentFiles {
       do {
-        let bytes = try OpenFile(reading: name.path(in: directory)).readAll()
-        let file = try EnvironmentFile(String(decoding: bytes, as: UTF8.self))
-        variables.merge(file.variables) { _, later in later }
+        let file = try OpenFile(reading: name.path(in: directory))
+        guard try file.size() <= limit else { throw SystemCallError(code: EFBIG) }
+        let bytes = try file.readAll()
+        let content = try EnvironmentFile(String(decoding: bytes, as: UTF8.self))
+        variables.merge(content.variables) { _, later in later }
       } catch {
         throw .environmentFile(name, reason: "\(error)")
       }
@@ -34,23 +44,36 @@ public struct EnvironmentFile {
     return variables
   }
 
+  /// How many bytes a file may have.
+  private static let limit = 1 << 20
+
   /// The variables; of a name that is written twice, the last one.
   private(set) var variables: [String: String] = [:]
 
   init(_ text: String) throws(Problem) {
+    // Editors of other systems write a mark.
+    let text =
+      text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
     for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
       .enumerated()
     {
       var rest = line.drop { $0 == " " || $0 == "\t" }
       if rest.isEmpty || rest.first == "#" { continue }
-      if rest.hasPrefix("export ") { rest = rest.dropFirst(7).drop { $0 == " " } }
-      guard let equals = rest.firstIndex(of: "="), Self.isName(rest[..<equals]) else {
+      if rest.hasPrefix("export"), let space = rest.dropFirst(6).first,
+        space == " " || space == "\t"
+      {
+        rest = rest.dropFirst(7).drop { $0 == " " || $0 == "\t" }
+      }
+      let name = rest.prefix { $0 != "=" && $0 != " " && $0 != "\t" }
+      rest = rest.dropFirst(name.count).drop { $0 == " " || $0 == "\t" }
+      guard rest.first == "=", Self.isName(name) else {
         throw Problem(line: index + 1, reason: "it is not ‘NAME=VALUE’")
       }
-      guard let value = Self.value(rest[rest.index(after: equals)...]) else {
-        throw Problem(line: index + 1, reason: "its quotation mark is never closed")
+      do throws(ValueFault) {
+        variables[String(name)] = try Self.value(rest.dropFirst())
+      } catch {
+        throw Problem(line: index + 1, reason: error.rawValue)
       }
-      variables[String(rest[..<equals])] = value
     }
   }
 
@@ -59,9 +82,17 @@ public struct EnvironmentFile {
     return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
   }
 
-  /// The value of a line, of which quotation marks keep spaces and `#`; nil if they aren't closed.
-  private static func value(_ text: Substring) -> String? {
+  /// What is wrong with a value.
+  private enum ValueFault: String, Error {
+    case open = "its quotation mark is never closed"
+    case rest = "something stands behind its closing quotation mark"
+    case zero = "it has a character U+0000"
+  }
+
+  /// The value of a line, of which quotation marks keep spaces and `#`.
+  private static func value(_ text: Substring) throws(ValueFault) -> String {
     let text = text.drop { $0 == " " || $0 == "\t" }
+    if text.utf8.contains(0) { throw .zero }
     guard let quote = text.first, quote == "\"" || quote == "'" else {
       // A `#` behind a space begins a comment.
       let end = text.firstRange(of: " #")?.lowerBound ?? text.endIndex
@@ -70,19 +101,17 @@ public struct EnvironmentFile {
       return String(value)
     }
     var value = ""
-    var isEscaped = false
-    for character in text.dropFirst() {
-      if isEscaped {
-        value.append(character == "n" ? "\n" : character)
-        isEscaped = false
-      } else if character == "\\", quote == "\"" {
-        isEscaped = true
-      } else if character == quote {
-        return value
+    var rest = text.dropFirst()
+    while let character = rest.popFirst(), character != quote {
+      if character == "\\", quote == "\"", let next = rest.popFirst() {
+        value.append(next == "n" ? "\n" : next)
       } else {
         value.append(character)
       }
+      if rest.isEmpty { throw .open }
     }
-    return nil
+    let end = rest.drop { $0 == " " || $0 == "\t" }
+    guard end.isEmpty || end.first == "#" && end.startIndex != rest.startIndex else { throw .rest }
+    return value
   }
 }

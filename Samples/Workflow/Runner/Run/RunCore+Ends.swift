@@ -24,7 +24,7 @@ extension RunCore {
       return state.steps[index].attempts
     }
     append(.attemptFailed(step: steps[index].id, attempt: number), synced: false)
-    let reason = RunWords.reason(of: error)
+    let reason = secrets.masked(RunWords.reason(of: error))
     send(.retrying(step: steps[index].id, attempt: number, after: delay, because: reason))
     // It has given its slot and its claims to others, and may have to wait for them again.
     _ = environment.clock.schedule(at: environment.clock.now + delay) { [weak self] in
@@ -37,7 +37,11 @@ extension RunCore {
   func finished(_ index: Int, _ operation: AdvancedOperation) {
     let now = environment.clock.now
     let known = state.withLock { $0.steps[index] }
-    let (end, root) = RunWords.end(of: operation, known, now: now)
+    var (end, root) = RunWords.end(of: operation, known, now: now)
+    end.reason = end.reason.map(secrets.masked)
+    if end.outcome == .skipped, let outputs = earlierOutputs[steps[index].id] {
+      end.outputs = outputs
+    }
     guard state.withLock({ $0.ended(index, end, because: root) }) else { return }
     waits.leaves(operation)
     gate.passes(index)
@@ -83,7 +87,7 @@ extension RunCore {
       cancelled: cancelled,
       undone: steps.count - ends.count,
       duration: duration,
-      failures: lines.joined(separator: "\n")
+      failures: secrets.masked(lines.joined(separator: "\n"))
     )
   }
 

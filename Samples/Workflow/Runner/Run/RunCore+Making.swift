@@ -53,7 +53,9 @@ extension RunCore {
         NeedsDone { [weak self] in self?.openNeed(of: step) }
       )
     }
-    for condition in step.when {
+    // Files don't say what a step gave that made them: if nobody knows that any more, it runs.
+    let isUnknown = !step.outputs.isEmpty && earlierOutputs[step.id] == nil
+    for condition in step.when where !(isUnknown && condition.isFileGuard) {
       let condition = self.condition(condition, of: index, unfinished: unfinished)
       operation.addCondition(SkippedUnless(condition: condition))
     }

@@ -82,7 +82,7 @@ extension RunCore {
       state.withLock { $0.undoes(index, .done) }
       send(.rolledBack(step: step, error: nil))
     } catch {
-      let reason = RunWords.reason(of: error)
+      let reason = secrets.masked(RunWords.reason(of: error))
       // What was killed has not failed.
       if !state.withLock({ $0.isKilled }) {
         append(.rollbackFailed(step: step, reason: reason), synced: true)

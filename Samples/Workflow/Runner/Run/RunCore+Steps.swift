@@ -120,21 +120,12 @@ extension RunCore {
         state.logs(index, false)
         state.attemptEnds(index, now: environment.clock.now)
       }
-      hideSecrets(in: attempt.logFile, of: index)
       // What never began may have said why.
       sink.send(log)
       let time = environment.clock.now - (current?.time ?? .zero)
       sink.send(.logCloses(step: index, at: LogTail.size(of: attempt.logFile), time: time))
     }
     return try await body(log)
-  }
-
-  private func hideSecrets(in log: String, of index: Int) {
-    do throws(SystemCallError) {
-      try secrets.mask(fileAt: log)
-    } catch {
-      send(.notice(step: steps[index].id, "its log may show secrets: \(error)"))
-    }
   }
 
   /// Says once of a step that its log may not have all that it printed.
@@ -258,12 +249,17 @@ extension RunCore {
     of index: Int,
     _ outputs: [String: [String: String]]? = nil
   ) throws(TemplateError) -> TemplateValues {
-    try workflow.values(
+    let values = try workflow.values(
       for: steps[index],
       inherited: current?.variables ?? [:],
       outputs: outputs ?? state.withLock { $0.outputs },
       run: runName
     )
+    // Before anything can be said that has one in it.
+    if !workflow.secrets.isEmpty {
+      secrets.add(workflow.secrets.compactMap { values.environment[$0] })
+    }
+    return values
   }
 
   /// The folder that a step runs in.
@@ -283,7 +279,7 @@ extension RunCore {
     let values = try values(of: index, outputs)
     var variables = values.environment
     let filled: StepAttempt.Command
-    switch try command.filled(values) {
+    switch try fill(command, values) {
     case .shell(let line, let ofPlaces):
       filled = .shell(line)
       variables.merge(ofPlaces) { _, new in new }
@@ -293,7 +289,6 @@ extension RunCore {
     variables["WORKFLOW_STEP"] = step.id
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
     variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
-    secrets.add(workflow.secrets.compactMap { variables[$0] })
     var attempt = StepAttempt(
       run: runName,
       step: step,
@@ -307,6 +302,21 @@ extension RunCore {
     )
     attempt.isInteractive = step.isInteractive && command == step.command
     return attempt
+  }
+
+  private func fill(
+    _ command: Command,
+    _ values: TemplateValues
+  ) throws(TemplateError) -> FilledCommand {
+    do throws(TemplateError) {
+      return try command.filled(values)
+    } catch {
+      var error = error
+      if case .output(let step, _) = error.part {
+        error.isSkipped = state.withLock { $0.end(of: step)?.outcome == .skipped }
+      }
+      throw error
+    }
   }
 
   /// Writes a heading into the log of an attempt.

@@ -42,6 +42,7 @@ final class RunCore: Sendable {
   let steps: [Step]
   let folder: RunFolder
   let unfinished: UnfinishedOutputs
+  let earlierOutputs: EarlierOutputs
   let runName: String
   let engine: any StepEngine
   let options: WorkflowRun.Options
@@ -88,6 +89,7 @@ final class RunCore: Sendable {
       steps = []
       problem = .noStep(error.names[0].name)
     }
+    earlierOutputs = EarlierOutputs(of: steps, in: workflow.name, before: self.folder)
     state = Mutex(RunState(steps))
     let places = Dictionary(steps.enumerated().map { ($1.id, $0) }) { first, _ in first }
     let needs = steps.map { $0.predecessors.compactMap { places[$0] } }
@@ -140,6 +142,12 @@ final class RunCore: Sendable {
 
   /// Tells what has happened.
   func send(_ kind: RunEvent.Kind) {
+    var kind = kind
+    switch kind {
+    case .waiting(let step, let text): kind = .waiting(step: step, for: secrets.masked(text))
+    case .notice(let step, let text): kind = .notice(step: step, secrets.masked(text))
+    default: break
+    }
     let time = current.map { environment.clock.now - $0.time } ?? .zero
     sink.send(RunEvent(time: time, kind: kind))
   }
@@ -292,6 +300,10 @@ final class RunCore: Sendable {
     append(.runEnded(end: end), synced: true)
     send(.runEnded(end))
     await sink.waitForEnd()
+    // What commands had left behind may have printed since.
+    if !secrets.isEmpty {
+      for step in steps { try? secrets.mask(fileAt: folder.logFile(of: step.id)) }
+    }
     if let failure = problems.withLock({ $0.journal }) { throw failure }
     return end
   }

@@ -24,6 +24,8 @@ public enum StepError: Error, Equatable, CustomStringConvertible {
     switch self {
     case .exited(126): "exited with 126: a command can't be executed"
     case .exited(127): "exited with 127: a command was not found"
+    case .exited(141):
+      "exited with 141: a command wrote to a pipe whose reader had ended (SIGPIPE)"
     case .exited(let code): "exited with \(code)"
     case .signalled(let signal): "was ended by \(Self.name(of: signal))"
     case .required(let condition, let reason): "‘\(condition)’: \(reason)"

@@ -125,13 +125,15 @@ public final class WorkflowRun: Sendable {
   /// Why a step isn't running, or how it ended: some lines.
   ///
   /// - Returns: nil if there is no such step.
-  public func explain(_ step: String) -> String? { core.explain(step) }
+  public func explain(_ step: String) -> String? { core.explain(step).map(core.secrets.masked) }
 
   /// The steps and what waits for what, for `--graph`; a step that was undone isn't drawn as a success.
   public func graph() -> OperationGraph {
     var graph = OperationGraph(of: core.operations)
     let undone = core.undone
-    for index in graph.nodes.indices where undone.contains(graph.nodes[index].name) {
+    for index in graph.nodes.indices {
+      graph.nodes[index].outcome = graph.nodes[index].outcome?.masked(by: core.secrets)
+      guard undone.contains(graph.nodes[index].name) else { continue }
       graph.nodes[index].name += ", undone"
       graph.nodes[index].outcome = .cancelled(OperationFailure(elements: []))
     }
@@ -145,6 +147,7 @@ public final class WorkflowRun: Sendable {
     let (nodes, undone) = (core.nodes, core.undone)
     for index in timeline.spans.indices {
       let step = timeline.spans[index].name
+      timeline.spans[index].outcome = timeline.spans[index].outcome?.masked(by: core.secrets)
       if let node = nodes[step] { timeline.spans[index].name += " on \(node)" }
       if undone.contains(step) {
         timeline.spans[index].name += ", undone"

@@ -51,6 +51,11 @@ import WorkflowDocument
     ("if (true); then printf '[%s]' ${{ matrix.os }}; fi", "[V]"),
     ("printf '[%s]' \"a \\${{ matrix.os }} b\"", "[a \\V b]"),
     ("echo it\\'s; printf '[%s]' ${{ matrix.os }}", "it's\n[V]"),
+    (
+      "printf '[%s]' \"costs $${{ matrix.os }}\" $${{ matrix.os }} '$${{ matrix.os }}'",
+      "[costs $V][$V][$V]"
+    ),
+    ("cat <<END\n$${{ matrix.os }}.\nEND\nprintf '[%s]' ${{ matrix.os }}", "$V.\n[V]"),
     ("printf '[%s]' \"`printf '%s.' ${{ matrix.os }}`\"", "[V.]"),
   ]
 

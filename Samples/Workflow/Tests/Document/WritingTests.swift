@@ -1,3 +1,4 @@
+import SampleTestSupport
 import Testing
 import WorkflowDocument
 
@@ -9,9 +10,9 @@ import WorkflowDocument
     return workflow
   }
 
-  @Test(arguments: 0..<200)
-  func `is read as it was`(seed: Int) throws {
-    let workflow = RandomWorkflow(seed: UInt64(seed)).workflow
+  @Test(arguments: Effort.seeds(200))
+  func `is read as it was`(seed: UInt64) throws {
+    let workflow = RandomWorkflow(seed: seed).workflow
     let text = WorkflowFile.text(of: workflow)
     do {
       let read = try WorkflowFile.workflow(from: text, name: "other")

@@ -30,6 +30,8 @@ import Testing
     let second = try place.run("resume", "last")
     #expect(second.status == 0, "\(second)")
     #expect(second.output.contains("say │ \(value) to staging\n"), "\(second)")
+    let value2 = try place.run("resume", "last", "version=3")
+    #expect(value2.errors.hasPrefix("Error: A run keeps the values of its parameters"))
     let third = try place.run("run", "workflow.yml", "target=production", "version=2")
     #expect(third.output.contains("say │ 2 to production\n"), "\(third)")
   }
@@ -46,7 +48,16 @@ import Testing
     #expect(unknown.status == 64)
     #expect(unknown.errors.hasSuffix("no parameter ‘verson’; did you mean ‘version’?\n"))
     #expect(!place.has(".workflow"))
-    #expect(try place.run("run", "--dry-run").status == 0)
+    let twice = try place.run("run", "version=1", "version=2")
+    #expect(twice.errors.hasPrefix("Error: The parameter “version” is given two values."))
+    let option = try place.run("run", "--version=1")
+    #expect((option.status, option.output) == (64, ""))
+    #expect(
+      try place.run("run", "--dry-run").output.contains("${{ parameters.version }} to staging")
+    )
+    #expect(
+      try place.run("run", "--dry-run", "version=1.4").output.contains("echo \"1.4 to staging")
+    )
   }
 
   @Test func `tells a file and values from the steps behind --only`() {
@@ -91,6 +102,16 @@ import Testing
   @Test(arguments: [
     (nil, "The ‘env-file’ .env can't be read: No such file or directory"),
     ("A=1\nB\n", "The ‘env-file’ .env can't be read: line 2: it is not ‘NAME=VALUE’"),
+    (
+      "\u{FEFF}A = 1\nexport\tB=2\nC=\"a\"b\n",
+      "The ‘env-file’ .env can't be read: line 3: something stands "
+        + "behind its closing quotation mark"
+    ),
+    ("A=\"\\\"\n", "The ‘env-file’ .env can't be read: line 1: its quotation mark is never closed"),
+    (
+      String(repeating: "#", count: 1 << 20) + "\n",
+      "The ‘env-file’ .env can't be read: File too large"
+    ),
     ("A='1\n", "The ‘env-file’ .env can't be read: line 1: its quotation mark is never closed"),
   ])
   func `begins no run with a file of variables that can't be read`(
@@ -133,6 +154,131 @@ import Testing
     #expect(permissions[.posixPermissions] as? Int == 0o700)
   }
 
+  @Test func `shows no secrets in reasons and pictures, nor a line in two pieces`() throws {
+    let steps = """
+      secrets: [TOKEN, TOKNE]
+      steps:
+        - {id: b, command: x, cwd: "/none/${{ env.TOKEN }}"}
+        - {id: c, command: x, require: {exists: "/none/${{ env.TOKEN }}"}}
+        - {id: e, command: x, when: {exists: "/none/${{ env.TOKEN }}"}}
+        - {id: f, command: ["/none/${{ env.TOKEN }}"], retry: {attempts: 2, delay: 1ms}}
+        - id: m
+          command: printf "%.4s" "$TOKEN"; sleep 0.2; printf "%s\\n" "${TOKEN#????}"
+        - {id: u, command: echo, on-rollback: ["/none/${{ env.TOKEN }}"]}
+        - {id: w, needs: u, command: exit 1}
+      """
+    try place.write(steps)
+    let arguments = ["run", "w.yml", "-k", "--timeline", "t.svg", "--graph", "g.svg"]
+    let end = try place.run(arguments, environment: ["TOKEN": "p4ssw0rd"])
+    #expect(end.status == 1)
+    #expect(end.output.contains("‘exists’: there is no file /none/********"), "\(end)")
+    #expect(end.output.contains("m │ ********\n"), "\(end)")
+    #expect(
+      end.errors
+        == "workflow: the secret “TOKNE” is no variable that is set; did you mean “TOKEN”?\n"
+    )
+    let run = ".workflow/runs/\(try place.runs[0])"
+    for file in ["events.jsonl", "journal", "logs/m.log"] {
+      #expect(try !place.read("\(run)/\(file)").contains("p4ss"), "\(file)")
+    }
+    for text in [end.output, try place.read("t.svg"), try place.read("g.svg")] {
+      #expect(!text.contains("p4ss"))
+    }
+    for step in ["b", "c", "e", "f", "u"] {
+      #expect(try !place.run("explain", "last", step).output.contains("p4ss"))
+    }
+  }
+
+  @Test func `gives the outputs of a step that is up to date`() throws {
+    let steps = """
+      steps:
+        - id: made
+          when: {missing: made}
+          command: echo "v=$V" >> $WORKFLOW_OUTPUT; touch made
+          outputs: [v]
+        - {id: use, needs: made, command: "echo v is ${{ steps.made.v }}"}
+      """
+    try place.write(steps)
+    #expect(
+      try place.run("run", "w.yml", environment: ["V": "1"]).output.contains("use │ v is 1\n")
+    )
+    for _ in 1...2 {
+      let again = try place.run("run", "w.yml", environment: ["V": "2"])
+      #expect(again.output.contains("↷ made  skipped"), "\(again)")
+      #expect(again.output.contains("use │ v is 1\n"), "\(again)")
+    }
+    // Nobody knows any more what it gave.
+    _ = try place.run("prune", "--keep", "0")
+    let last = try place.run("run", "w.yml", environment: ["V": "3"])
+    #expect(last.output.contains("use │ v is 3\n"), "\(last)")
+  }
+
+  @Test func `says of what a skipped step did not give that it was skipped`() throws {
+    let steps = """
+      steps:
+        - {id: a, when: {env: NOWHERE}, command: x, outputs: [v]}
+        - {id: b, needs: a, command: "echo ${{ steps.a.v }}"}
+      """
+    try place.write(steps)
+    let end = try place.run("run", "w.yml")
+    #expect(end.output.contains("b  the step ‘a’ was skipped, and so gave no output ‘v’"), "\(end)")
+  }
+
+  @Test func `removes no folders but those of runs, which others don't count among`() throws {
+    try place.write("steps: [{id: a, command: echo}]\n")
+    for _ in 1...3 { _ = try place.run("run", "w.yml") }
+    let runs = try place.runs
+    for name in ["zz", "2026-01-01-000000-mine"] {
+      let folder = place.path(".workflow/runs/\(name)")
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try place.write("x", to: ".workflow/runs/\(name)/workflow.yml")
+    }
+    #expect(try place.run("prune", "--keep", "2", "--unfinished").output == "removed \(runs[0])\n")
+    _ = try place.run("prune", "--keep", "0", "--unfinished", "--runs-folder", ".")
+    #expect(try place.runs == ["2026-01-01-000000-mine"] + runs.dropFirst() + ["zz"])
+    #expect(try place.run("resume", "last").output.contains(runs[2]))
+  }
+
+  @Test func `knows of half a file where its project was moved`() throws {
+    let steps = """
+      steps:
+        - {id: a, when: {missing: out}, command: "echo half > out; test -e ok; echo whole > out"}
+        - {id: b, needs: a, command: cat out}
+      """
+    let manager = FileManager.default
+    try manager.createDirectory(atPath: place.path("one"), withIntermediateDirectories: true)
+    try place.write(steps, to: "one/w.yml")
+    #expect(try place.run("run", "one/w.yml").status == 1)
+    try manager.moveItem(atPath: place.path("one"), toPath: place.path("two"))
+    try place.write("", to: "two/ok")
+    let end = try place.run("run", "two/w.yml")
+    #expect(end.output.contains("b │ whole\n"), "\(end)")
+  }
+
+  #if os(Linux)
+  @Test func `says that processes of a run that was cut off go on, and keeps that run`() throws {
+    try place.write("steps: [{id: a, command: 'echo $$ > pid; exec sleep 600'}]\n")
+    let process = try place.process(["run", "w.yml", "-q"])
+    try process.run()
+    try wait(until: "the step has begun") { (try? place.read("pid").isEmpty) == false }
+    let step = try #require(Int32(try place.read("pid").dropLast()))
+    defer { kill(-step, SIGKILL) }
+    try wait(until: "the journal has it") {
+      guard let run = try? place.runs.first else { return false }
+      return (try? place.read(".workflow/runs/\(run)/journal").contains("handle")) == true
+    }
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+    let name = try place.runs[0]
+    #expect(try place.run("prune", "--keep", "0", "--unfinished").output.contains("\(name) stays"))
+    #expect(place.has(".workflow/runs/\(name)"))
+    try place.write("steps: [{id: a, command: 'true'}]\n")
+    let end = try place.run("run", "w.yml")
+    #expect(end.errors.hasPrefix("workflow: \(name) was cut off, and processes of it go on (a); "))
+    #expect(end.status == 0)
+  }
+  #endif
+
   @Test func `tells git to leave its folder alone`() throws {
     try place.write("steps: [{id: a, command: echo}]\n")
     #expect(try place.run("run", "w.yml").status == 0)
@@ -156,7 +302,11 @@ import Testing
 
         """
     )
+    // Nobody writes to it.
+    #expect(mkfifo(place.path("pipe.yml"), 0o600) == 0)
+    #expect(try place.run("list").output == end.output)
     #expect(try place.run("list", "nowhere").status == 64)
+    #expect(try place.run("list", "release.yml").errors.contains("is a file"))
   }
 
   @Test func `removes old runs, and none that could be resumed unless asked to`() throws {
@@ -194,6 +344,9 @@ import Testing
     let end = try place.run("import", name)
     #expect(end.status == 2)
     #expect(end.errors.hasPrefix("workflow: \(name) is a \(what), which can't be imported: "))
+    let run = try place.run("run", name)
+    #expect(run.status == 2)
+    #expect(run.errors.contains("is a \(what), and no workflow") == !what.contains("JSON"))
     #expect(end.errors.contains(advice))
   }
 
@@ -233,7 +386,8 @@ import Testing
       process.waitUntilExit()
       #expect(process.terminationStatus == status)
       let text = String(decoding: bytes, as: UTF8.self)
-      #expect(text.contains("sure? "))
+      #expect(text.contains("▸ ask has the terminal:\nsure? "))
+      #expect(text.contains("“ask” had the terminal; what it printed isn't kept") == (status == 1))
       #expect(text.contains("got yes\n") == (status == 0), "\(text)")
     }
   }
@@ -247,9 +401,41 @@ import Testing
     let screen = terminal.wait(for: nil)
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
-    #expect(screen.text.contains("sure? yes\ngot yes\n"), "\(screen.text)")
+    #expect(
+      screen.text.contains("▸ ask has the terminal:\nsure? yes\ngot yes\n"),
+      "\(screen.text)"
+    )
     #expect(screen.text.contains("✓ w succeeded after "))
   }
+
+  #if os(Linux)
+  @Test(arguments: ["timeout: 1s", "on-rollback: echo"])
+  func `ends the processes of a step that had the terminal`(key: String) throws {
+    let end = key.hasPrefix("timeout") ? "wait" : "exit 1"
+    try place.write(
+      """
+      steps:
+        - {id: a, interactive: true, \(key), command: "sleep 600 & echo $! > pid; \(end)"}
+      """
+    )
+    #expect(try place.run("run", "w.yml", "--grace-period", "1s").status == 1)
+    let process = try #require(Int32(try place.read("pid").dropLast()))
+    try wait(until: "the process is gone") { !ProcessState.isAlive(process) }
+  }
+
+  @Test func `has the terminal back as it was`() throws {
+    let step = "{id: a, interactive: true, command: 'stty -echo -icanon; exit 1'}"
+    try place.write("steps: [\(step)]\n")
+    let terminal = try PseudoTerminal()
+    let script = #""$0" "$@"; stty -a | grep -o -e '-*icanon' -e '-*echo '; echo done"#
+    let process = try place.start(terminal, script: script, ["run", "w.yml"])
+    let screen = terminal.wait(for: nil)
+    process.waitUntilExit()
+    #expect(screen.text.contains("\nicanon\n"), "\(screen.text)")
+    #expect(screen.text.contains("\necho"), "\(screen.text)")
+    #expect(!screen.text.contains("-icanon"), "\(screen.text)")
+  }
+  #endif
 
   @Test func `ends a step that has the terminal with Ctrl-C`() throws {
     try place.write(Self.asking)

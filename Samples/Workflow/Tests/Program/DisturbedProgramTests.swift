@@ -19,7 +19,7 @@ import Darwin
   private static let endless = """
     name: endless
     steps:
-      - {id: slow, command: "trap 'exit 1' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1; done"}
+      - {id: slow, command: "trap 'exit 1' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1 || true; done"}
       - {id: later, command: "true", needs: slow}
     """
 
@@ -85,7 +85,7 @@ import Darwin
       """
       name: talk
       steps:
-        - {id: talk, command: "yes | head -c 1000000; echo > said; while [ -e w.yml ]; do sleep 0.1; done"}
+        - {id: talk, command: "yes | head -c 1000000; echo > said; while [ -e w.yml ]; do sleep 0.1 || true; done"}
         - {id: later, command: "true", needs: talk}
       """
     )
@@ -147,7 +147,7 @@ import Darwin
           on-rollback: |
             trap 'touch asked; exit 1' TERM
             echo undoing
-            while [ ! -e asked ]; do sleep 0.1; done
+            while [ ! -e asked ]; do sleep 0.1 || true; done
             echo not ${{ steps.z.file }} >> order
         - {id: b, command: test -e asked, needs: a}
       """,
@@ -266,7 +266,7 @@ import Darwin
             [ ! -e go ] || exit 0
             trap 'sleep 0.3; echo one ended >> order; exit 1' TERM
             echo begun
-            while [ -e w.yml ]; do sleep 0.1; done
+            while [ -e w.yml ]; do sleep 0.1 || true; done
         - {id: two, exclusive: database, command: echo two began >> order}
       """,
       when: "│ begun"

@@ -37,7 +37,7 @@ import Darwin
       steps:
         - {id: a, command: "true", on-rollback: rm w.yml}
         - {id: b, command: "true", on-rollback: rm w.yml, needs: a}
-        - {id: c, needs: b, command: "trap '' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1; done"}
+        - {id: c, needs: b, command: "trap '' TERM; echo begun; while [ -e w.yml ]; do sleep 0.1 || true; done"}
       """,
       until: "│ begun"
     )
@@ -83,7 +83,7 @@ import Darwin
 
   @Test func `leaves no processes at SIGQUIT`() throws {
     let program = try begin(
-      "steps: [{id: a, command: \"trap '' TERM; echo pid $$; while [ -e w.yml ]; do sleep 0.1; done\"}]",
+      "steps: [{id: a, command: \"trap '' TERM; echo pid $$; while [ -e w.yml ]; do sleep 0.1 || true; done\"}]",
       until: "│ pid "
     )
     kill(program.process.processIdentifier, SIGQUIT)
@@ -127,7 +127,7 @@ import Darwin
 
   @Test func `ends with 1 where it followed a step whose runner was killed`() throws {
     let program = try begin(
-      "steps: [{id: a, command: \"echo begun; while [ -e w.yml ]; do sleep 0.1; done\"}]",
+      "steps: [{id: a, command: \"echo begun; while [ -e w.yml ]; do sleep 0.1 || true; done\"}]",
       until: "│ begun"
     )
     let errors = Pipe()
@@ -152,7 +152,7 @@ import Darwin
             [ ! -e go ] || exit 0
             trap 'echo asked >> asked' TERM
             echo begun
-            while [ -e w.yml ]; do sleep 0.1; done
+            while [ -e w.yml ]; do sleep 0.1 || true; done
       """,
       until: "│ begun"
     )
@@ -174,7 +174,7 @@ import Darwin
             [ ! -e go ] || exit 0
             trap '' TERM
             echo begun
-            while [ ! -e end ]; do sleep 0.1; done
+            while [ ! -e end ]; do sleep 0.1 || true; done
         - {id: b, command: "true", needs: a}
       """,
       until: "│ begun"
@@ -195,7 +195,7 @@ import Darwin
   }
 
   @Test func `takes the lock before it takes a changed file over`() throws {
-    let command = "echo begun; while [ -e w.yml ]; do sleep 0.1; done"
+    let command = "echo begun; while [ -e w.yml ]; do sleep 0.1 || true; done"
     let before = "steps: [{id: a, command: \"\(command)\"}]\n"
     let program = try begin(before, until: "│ begun")
     try place.write("steps: [{id: a, command: \"true\"}]\n")

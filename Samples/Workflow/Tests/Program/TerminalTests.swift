@@ -12,7 +12,7 @@ import Testing
     name: long
     steps:
       - {id: quick, command: "echo done"}
-      - {id: slow, command: "trap 'echo ending; exit 1' TERM; echo begun; while :; do sleep 0.1; done"}
+      - {id: slow, command: "trap 'echo ending; exit 1' TERM; echo begun; while :; do sleep 0.1 || true; done"}
       - {id: later, command: "true", needs: slow}
     """
 
@@ -45,7 +45,7 @@ import Testing
     try place.write(
       """
       steps:
-        - {id: deaf, command: "trap '' TERM INT; echo $$ > pid; echo begun; while :; do sleep 0.1; done"}
+        - {id: deaf, command: "trap '' TERM INT; echo $$ > pid; echo begun; while :; do sleep 0.1 || true; done"}
       """
     )
     let terminal = try PseudoTerminal()

@@ -262,9 +262,9 @@ import WorkflowRunner
 
   @Test func `says how times and folders are written`() throws {
     for (arguments, help) in [
-      (["--grace-period", "5"], "a number needs its unit: 5s, 5m, 5h or 5ms"),
-      (["--grace-period", "soon"], "write 90s, 10m, 1h30m or 500ms"),
-      (["--grace-period", "999999999h"], "at most 24000h"),
+      (["--grace-period", "5"], "the time ‘5’ has no unit; seconds are ‘5s’"),
+      (["--grace-period", "soon"], "‘soon’ is no time; times are like ‘90s’, ‘10m’ or ‘1h30m’"),
+      (["--grace-period", "999999999h"], "at most 1000d"),
       (["--jobs", "\(Int.max)"], "--jobs needs a number from 1 to 1000000"),
       (["--runs-folder", ""], "--runs-folder needs the name of a folder"),
     ] {
@@ -278,7 +278,9 @@ import WorkflowRunner
     #expect(!place.has(".workflow"))
   }
 
-  @Test(arguments: ["run", "resume", "check", "runs", "log", "explain", "simulate", "import"])
+  @Test(arguments: [
+    "run", "resume", "check", "list", "runs", "prune", "log", "explain", "simulate", "import",
+  ])
   func `teaches each command by examples`(command: String) throws {
     let end = try place.run(command, "--help")
     #expect(end.status == 0)

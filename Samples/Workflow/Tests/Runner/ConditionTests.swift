@@ -164,7 +164,7 @@ import Glibc
       EnvironmentVariable(variable: "X", needed: needed.map { ConditionText($0) }) { value }
     }
     #expect(await answer(variable("secret", nil)) == "holds")
-    #expect(await answer(variable("", nil)) == "the variable X is not set")
+    #expect(await answer(variable("", nil)) == "the variable X is empty")
     #expect(await answer(variable(nil, nil)) == "the variable X is not set")
     #expect(await answer(variable("yes", "yes")) == "holds")
     #expect(await answer(variable("secret", "yes")) == "the variable X is not “yes”")

@@ -1,4 +1,5 @@
 import Foundation
+import SampleTestSupport
 import Testing
 import WorkflowDocument
 
@@ -118,9 +119,10 @@ import WorkflowDocument
     throws
   {
     let bytes = try write()
-    var refused = 0
-    for place in bytes.indices {
+    var (tried, refused) = (0, 0)
+    for place in stride(from: 0, to: bytes.count, by: Effort.isOrdinary ? 13 : 1) {
       for bit in 0..<8 {
+        tried += 1
         var flipped = bytes
         flipped[place] ^= 1 << UInt8(bit)
         do {
@@ -132,7 +134,7 @@ import WorkflowDocument
         }
       }
     }
-    #expect(refused > bytes.count * 7)
+    #expect(refused > tried * 7 / 8)
   }
 
   @Test func `A damaged line is named`() throws {

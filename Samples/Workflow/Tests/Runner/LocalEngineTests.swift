@@ -79,7 +79,7 @@ import Glibc
 
   /// A line in which some words go on for ever.
   private static func loop(_ line: String) -> String {
-    line.replacing("LOOP", with: "while :; do sleep 0.01; done")
+    line.replacing("LOOP", with: "while :; do sleep 0.01 || true; done")
   }
 
   /// Returns when something is so; the time limit of the suite's process is the only one.
@@ -257,7 +257,7 @@ import Glibc
   @Test func `A command ends with its process, whatever it leaves in the background`() async throws
   {
     let exit = try await shell(
-      "(while [ ! -e go ]; do sleep 0.01; done; echo late; : > done) & echo now"
+      "(while [ ! -e go ]; do sleep 0.01 || true; done; echo late; : > done) & echo now"
     )
     #expect(exit.isSuccess)
     #expect(reports.lines == ["now"])
@@ -334,7 +334,7 @@ import Glibc
   @Test func `A child that outlives its leader is ended as well`() async throws {
     let reports = reports
     let attempt = attempt(
-      .shell("(trap '' TERM; echo up; while :; do sleep 0.01; done) & wait"),
+      .shell("(trap '' TERM; echo up; while :; do sleep 0.01 || true; done) & wait"),
       grace: .milliseconds(50)
     )
     let task = Task { try await run(attempt) }
@@ -383,7 +383,7 @@ import Glibc
     let exit = try await shell(
       Self.loop("(trap 'echo bye; exit 0' TERM; echo up; LOOP) & ") + """
 
-        while ! grep -q up log; do sleep 0.01; done; kill -9 $$
+        while ! grep -q up log; do sleep 0.01 || true; done; kill -9 $$
         """
     )
     #expect(exit.status == .signalled(9))
@@ -397,7 +397,7 @@ import Glibc
   @Test func `A kill waits for no grace period, and nothing begins afterwards`() async throws {
     let reports = reports
     let engine = LocalEngine()
-    let attempt = attempt(.shell("trap '' TERM; echo up; while :; do sleep 0.01; done"))
+    let attempt = attempt(.shell("trap '' TERM; echo up; while :; do sleep 0.01 || true; done"))
     let task = Task { try await run(attempt, engine) }
     try await until { reports.contains("up") }
     engine.kill()
@@ -429,7 +429,10 @@ import Glibc
 
   @Test func `What an earlier runner left running is ended before it is run again`() async throws {
     let reports = reports
-    let attempt = attempt(.shell("echo up; while :; do sleep 0.01; done"), grace: .seconds(5))
+    let attempt = attempt(
+      .shell("echo up; while :; do sleep 0.01 || true; done"),
+      grace: .seconds(5)
+    )
     let first = LocalEngine()
     let task = Task { try await run(attempt, first) }
     try await until { reports.contains("up") }

@@ -59,7 +59,7 @@ import Darwin
   @Test func `Lines are reported while the command runs`() async throws {
     let go = folder.path + "/go"
     let workflow = Workflow([
-      Step("a", "echo first; while [ ! -e go ]; do sleep 0.01; done; printf second")
+      Step("a", "echo first; while [ ! -e go ]; do sleep 0.01 || true; done; printf second")
     ])
     _ = try await run(workflow) { event in
       if case .printed(_, "first") = event.kind {

@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import Foundation
+import SampleTestSupport
 import Testing
 import WorkflowDocument
 
@@ -100,7 +101,7 @@ import WorkflowDocument
 
   /// Whatever fails, is cancelled or killed on the way: when all is done, each step was made after
   /// those that it needs, and none is undone.
-  @Test(arguments: 1...200 as ClosedRange<UInt64>)
+  @Test(arguments: Effort.seeds(200))
   func `What is done in the end was made in order`(seed: UInt64) throws {
     var numbers = Numbers(seed)
     let workflow = Self.workflow(&numbers)

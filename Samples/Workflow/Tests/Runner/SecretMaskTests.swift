@@ -34,6 +34,14 @@ import Testing
     }
   }
 
+  @Test func `is masked where the end of a line has cut it`() {
+    let mask = mask("secret", "other")
+    #expect(mask.masked("x secr…") == "x ****…")
+    #expect(mask.masked("secret secre…") == "****** *****…")
+    #expect(mask.masked("x secr") == "x secr")
+    #expect(mask.masked("x…") == "x…")
+  }
+
   @Test func `needs no file`() throws {
     try mask("secrets").mask(fileAt: folder.path + "/none")
     #expect(!FileManager.default.fileExists(atPath: folder.path + "/none"))

@@ -32,7 +32,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt(
-        "trap 'echo asked' TERM; echo $$; while :; do sleep 0.1; done"
+        "trap 'echo asked' TERM; echo $$; while :; do sleep 0.1 || true; done"
       ) { $0.gracePeriod = .milliseconds(300) }
       let task = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
       try await reports.wait { !$0.lines.isEmpty }

@@ -47,7 +47,7 @@ extension SlurmTests {
       let running = SlurmReports()
       let waiting = SlurmReports()
       let first = try world.attempt(
-        "echo begun; while [ ! -e go ]; do sleep 0.05; done",
+        "echo begun; while [ ! -e go ]; do sleep 0.05 || true; done",
         id: "first"
       )
       let second = try world.attempt("echo ran >> second", id: "second")
@@ -84,7 +84,7 @@ extension SlurmTests {
       let blockers = SlurmReports()
       let others = try (1...2).map { number in
         let attempt = try world.attempt(
-          "echo begun; while [ ! -e go ]; do sleep 0.05; done",
+          "echo begun; while [ ! -e go ]; do sleep 0.05 || true; done",
           id: "blocker\(number)"
         ) { $0.step.uses["cpu"] = all }
         return Task { try await world.engine.run(attempt, report: blockers.of(attempt)) }

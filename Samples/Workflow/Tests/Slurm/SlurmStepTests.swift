@@ -87,7 +87,10 @@ extension SlurmTests {
     {
       let world = try SlurmWorld()
       let reports = SlurmReports()
-      let first = try world.attempt("echo $$; while [ ! -e go ]; do sleep 0.05; done", id: "a@b")
+      let first = try world.attempt(
+        "echo $$; while [ ! -e go ]; do sleep 0.05 || true; done",
+        id: "a@b"
+      )
       async let one = world.engine.run(first, report: reports.of(first))
       try await reports.wait { !$0.lines.isEmpty }
       for id in ["a,b", "b"] {
@@ -153,7 +156,8 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let all = ResourceAmount(4)
       let blockers = try (1...2).map { number in
-        try world.attempt("while [ ! -e go ]; do sleep 0.05; done", id: "blocker\(number)") {
+        try world.attempt("while [ ! -e go ]; do sleep 0.05 || true; done", id: "blocker\(number)")
+        {
           $0.step.uses["cpu"] = all
         }
       }

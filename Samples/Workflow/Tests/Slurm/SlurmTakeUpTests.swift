@@ -16,7 +16,7 @@ extension SlurmTests {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try attempt(
-        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done; echo end; exit 5",
+        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05 || true; done; echo end; exit 5",
         in: world
       )
       let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }
@@ -73,7 +73,7 @@ extension SlurmTests {
     {
       let world = try SlurmWorld()
       let attempt = try world.attempt(
-        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05; done"
+        "echo begun >> effects; echo begun; while [ ! -e go ]; do sleep 0.05 || true; done"
       )
       let reports = SlurmReports()
       let first = Task { try await world.engine.run(attempt, report: reports.of(attempt)) }

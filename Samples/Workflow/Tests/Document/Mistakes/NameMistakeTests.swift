@@ -135,6 +135,20 @@ import Testing
       """
     ),
     FileMistake(
+      "a combination of two values without quotes",
+      """
+      steps:
+        - {id: test, command: x, matrix: {os: [linux], cpu: [arm]}}
+        - {id: ship, command: x, needs: [test@linux,arm]}
+      """,
+      """
+      f.yml:3:47: error: the step ‘ship’ needs ‘arm’, which there is not
+       3 |   - {id: ship, command: x, needs: [test@linux,arm]}
+         |                                               ^
+         help: a combination is put in quotes: ‘"test@linux,arm"’
+      """
+    ),
+    FileMistake(
       "a need that depends on more than the matrix",
       """
       steps:

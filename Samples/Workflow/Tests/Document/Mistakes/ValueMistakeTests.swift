@@ -266,7 +266,7 @@ import Testing
        5 |   - {id: d, command: x, retry: {attempts: 3, delay: 1m, max-delay: 5s}}
          |                                                         ^
 
-      f.yml:6:57: error: ‘total’ is less than the delay of 1m, so there is no second attempt
+      f.yml:6:57: error: ‘total’ is no more than the delay of 1m, so there is no second attempt
        6 |   - {id: e, command: x, retry: {attempts: 3, delay: 1m, total: 5s}}
          |                                                         ^
       """
