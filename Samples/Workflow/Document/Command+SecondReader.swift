@@ -1,8 +1,9 @@
 extension Command {
   /// The shell that the command starts, or its `eval`, which reads a place's value as a program.
   ///
-  /// It is found in `sh -c "ls ${{ env.DIR }}"`, in `eval` and in `[sh, -c, "ls ${{ env.DIR }}"]`,
-  /// with the names that shells usually have. What a command gives to a shell in another way, as
+  /// It is found in `sh -c "ls ${{ env.DIR }}"`, in `eval`, `trap` and `let`, and in
+  /// `[sh, -c, "ls ${{ env.DIR }}"]`, with the names that shells usually have; and in `$(( … ))`, in which
+  /// bash runs the commands of a value such as `a[$(ls)]`. What a command gives to a shell in another way, as
   /// `ssh` does, is not found.
   ///
   /// - Returns: Its name without a folder; nil if none was found.
@@ -28,14 +29,15 @@ extension Command {
   }
 
   private static func reader(before text: String) -> String? {
-    let shell = #/(?:^|[\s;&|(\/])(sh|bash|dash|ksh|zsh)\s+(?:-\S+\s+)*-[a-z]*c\s+/#
+    let shell = #/(?:^|[\s;&|(\/])(sh|bash|dash|ksh|zsh|su)\s+(?:(?:-\S+|pipefail)\s+)*-[a-z]*c\s+/#
     let open = #/(?:"(?:[^"\\]|\\.)*|'[^']*)?/#.dotMatchesNewlines()
     for match in text.matches(of: shell) {
       let program = text[match.range.upperBound...]
       if program.wholeMatch(of: open) != nil { return String(match.1) }
     }
-    let isEvaluated = text.firstMatch(of: #/(?:^|[\s;&|(])eval\s[^;&|\n]*$/#) != nil
-    return isEvaluated ? "eval" : nil
+    if text.firstMatch(of: #/\$\(\([^)]*$/#) != nil { return "$((…))" }
+    let reader = text.firstMatch(of: #/(?:^|[\s;&|(])(eval|trap|let)\s[^;&|\n]*$/#)
+    return reader.map { String($0.1) }
   }
 
   private static func reader(among arguments: [Template]) -> String? {

@@ -118,6 +118,9 @@ import WorkflowDocument
     ("sh -c \"echo \\\"a\\\"; ls ${{ run.id }}\"", "sh"),
     ("sh -c 'ls \"$1\"' sh ${{ run.id }}", nil), ("eval x; ls ${{ run.id }}", nil),
     ("[sh, -c, \"ls $1\", sh, \"${{ run.id }}\"]", nil), ("crash -c ${{ run.id }}", nil),
+    ("bash -o pipefail -c \"ls ${{ run.id }}\"", "bash"), ("su -c \"ls ${{ run.id }}\"", "su"),
+    ("trap \"echo ${{ run.id }}\" EXIT", "trap"), ("let x=${{ run.id }}", "let"),
+    ("echo $((1 + ${{ run.id }}))", "$((…))"), ("echo $((1 + 2)) ${{ run.id }}", nil),
     ("sh -c \"ls\"; ls \"${{ run.id }}\"", nil), ("[sh, \"${{ run.id }}\"]", nil),
   ])
   func `is seen where a second shell reads it as a program`(text: String, reader: String?) throws {
