@@ -1,3 +1,4 @@
+import AdvancedOperations
 import ArgumentParser
 import Foundation
 import WorkflowDocument
@@ -122,6 +123,7 @@ struct RunOptions: ParsableArguments {
         in: record.folder,
         engine: stepEngine(terminal),
         options: options,
+        environment: OperationEnvironment(executor: workers == 1 ? SerialExecutor() : nil),
         report: report
       )
     }

@@ -458,6 +458,18 @@ import Testing
     )
   }
 
+  @Test func `starts steps in the order of the file where one runs at a time`() throws {
+    let names = (0..<20).map { "s\($0)" }
+    try place.write("steps:\n" + names.map { "  - {id: \($0), command: 'true'}\n" }.joined())
+    for _ in 1...10 {
+      let end = try place.run("run", "w.yml", "--jobs", "1")
+      let started = end.output.split(separator: "\n").filter { $0.hasPrefix("▸ ") }.map {
+        $0.dropFirst(2)
+      }
+      #expect(started.map(String.init) == names)
+    }
+  }
+
   @Test func `has a version`() throws {
     #expect(try place.run("--version").output == "1.0.0\n")
   }
