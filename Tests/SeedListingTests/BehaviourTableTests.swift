@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The article “Documented behaviour” of CoreOperations names a test for each promise.
+/// The article “Foundation compatibility” of CoreOperations names a test for each promise.
 @Suite struct `The table of documented behaviour` {
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
