@@ -35,6 +35,39 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
   #expect(print.all.dropFirst(2) == ["store"], "download has no dependency, and is ready")
 }
 
+@Test func `explain(limit:): the first causes of many`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let orders = AdvancedOperationQueue(name: "orders", environment: simulation.environment)
+  let print = Lines()
+  let (payment, stock) = (AdvancedOperation(name: "payment"), AdvancedOperation(name: "stock"))
+  let operations = ["pack", "bill", "ship"].map { AdvancedOperation(name: $0) }
+  for operation in operations { operation.addDependency(payment) }
+  let count = AdvancedOperation(name: "count")
+  count.addDependency(stock)
+  let warehouse = AdvancedOperationQueue(name: "warehouse", environment: simulation.environment)
+  warehouse.isSuspended = true
+  warehouse.addOperation(stock)
+  orders.addOperations(operations + [count])
+  simulation.run()
+
+  print(orders.explain(limit: 1))
+  // queue “orders”: 4 operations, 0 executing
+  //   payment is in no queue: 3 wait, pack, bill, ship
+  //   … and 1 more cause
+  // needed: payment has to be added to a queue
+
+  #expect(
+    print.all == [
+      """
+      queue “orders”: 4 operations, 0 executing
+        payment is in no queue: 3 wait, pack, bill, ship
+        … and 1 more cause
+      needed: payment has to be added to a queue
+      """
+    ]
+  )
+}
+
 @Test func `TimelineRecorder: pictures of a workflow`() async throws {
   let queue = AdvancedOperationQueue()
   let print = Lines()

@@ -142,22 +142,22 @@ extension OperationQueue {
   ///   that of their waits.
   public final func explain() -> OperationExplanation { explanation(limit: .max) }
 
-  /// What the queue does, and the first of the causes for which operations wait in it.
+  /// Explains why operations of the queue wait, with a limited number of causes.
   ///
-  /// Operations that wait for the same thing are one cause with their number, and only causes up to the
-  /// limit get words. Use this method where a page or an alarm looks at a queue of thousands again and
-  /// again:
+  /// Operations that wait for the same reason have one cause, which counts them. Only causes up to the
+  /// limit get a text. Use this method if a page or an alarm asks a queue of thousands of operations again
+  /// and again:
   ///
   /// ```swift
-  /// print(orders.explain(limit: 5))
-  /// // queue “orders”: 2000 operations, 2000 executing
-  /// //   1940 operations (charge requests): each waits: attempt 3 failed (condition “circuit closed”: …
-  /// //   …
-  /// //   … and 2 more causes
+  /// print(orders.explain(limit: 1))
+  /// // queue “orders”: 4 operations, 0 executing
+  /// //   payment is in no queue: 3 wait, pack, bill, ship
+  /// //   … and 1 more cause
+  /// // needed: payment has to be added to a queue
   /// ```
   ///
-  /// A cycle of waits is looked for on the ways to these causes, and behind operations that no other cause
-  /// keeps. `explain()` looks for it everywhere.
+  /// With a limit, the search for a cycle covers the ways to these causes and the operations that have no
+  /// other cause. `explain()` covers all operations.
   ///
   /// - Parameter limit: The number of causes, at most; in ``OperationExplanation/causes``, in
   ///   ``OperationExplanation/rootCauses``, and in the text.
