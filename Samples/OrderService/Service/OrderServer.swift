@@ -152,6 +152,12 @@ public final class OrderServer: Sendable {
       let metadata: Logger.Metadata = ["order": "\(id)", "error": "\(reason)"]
       logger.error("an order can't be read, and is left alone", metadata: metadata)
     }
+    desk.onRefusedRefund { [logger] refund in
+      let metadata: Logger.Metadata = [
+        "order": "\(refund.order)", "refusals": "\(refund.count)", "error": "\(refund.reason)",
+      ]
+      logger.error("the provider refuses a refund, which is repeated", metadata: metadata)
+    }
     let count = try await desk.open()
     if count > 0 { logger.notice("took up orders", metadata: ["count": "\(count)"]) }
     let (closed, continuation) = AsyncStream<Void>.makeStream()

@@ -11,6 +11,7 @@ enum OrderSchema {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("1: orders") { try $0.execute(sql: first) }
     migrator.registerMigration("2: cancels") { try $0.execute(sql: second) }
+    migrator.registerMigration("3: unsettled") { try $0.execute(sql: unsettledIndex) }
     return migrator
   }
 
@@ -77,4 +78,21 @@ enum OrderSchema {
 
   // Why an open order is to be cancelled, once that was asked for.
   private static let second = "ALTER TABLE orders ADD COLUMN cancelReason TEXT"
+
+  /// Finds the orders whose money may not be settled; both databases have it.
+  static let unsettledIndex = """
+    CREATE INDEX ordersUnsettled ON orders (number) WHERE state IN ('rolling back', 'stuck')
+    """
+
+  /// The condition for orders that are rolled back or stuck while their card may be charged.
+  static let isUnsettled = """
+    state IN ('rolling back', 'stuck') AND EXISTS (
+      SELECT 1 FROM step WHERE orderID = orders.id AND key = 'charge' AND step.state <> 'undone'
+    )
+    """
+
+  /// Resumes the rollbacks that earlier versions have given up: a refund is never given up.
+  static let resumeRefunds = """
+    UPDATE orders SET state = 'rolling back', problems = NULL WHERE state = 'stuck' AND \(isUnsettled)
+    """
 }

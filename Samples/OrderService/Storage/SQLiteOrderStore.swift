@@ -215,8 +215,23 @@ public final class SQLiteOrderStore: OrderStore {
     }
   }
 
+  /// Orders that are rolled back or stuck while their card may be charged, the first accepted first.
+  public func unsettledOrders(limit: Int) async throws -> [Order] {
+    try await read { database in
+      try Order.fetchReadable(
+        "\(OrderSchema.isUnsettled) ORDER BY number LIMIT ?",
+        [max(limit, 0)],
+        in: database
+      )
+      .orders
+    }
+  }
+
   /// Orders that aren't final, the first accepted first: those that the last program has left.
+  ///
+  /// Stuck orders whose card may be charged are among them.
   public func takeUp() async throws -> [Order] {
+    try await write { try $0.execute(sql: OrderSchema.resumeRefunds) }
     let reading = try await read { database in
       try Order.fetchReadable("state IN ('open', 'rolling back') ORDER BY number", [], in: database)
     }

@@ -25,8 +25,13 @@ extension OrderDesk {
     /// The longest wait between two tries.
     public var longestDelay = Duration.seconds(15)
 
-    /// How many refusals of a refund in a row are the last word: the order is stuck then.
+    /// The number of refusals of a refund in a row after which it is repeated slowly.
+    ///
+    /// A refund is never given up. A contradiction of the store is the last word after so many.
     public var refusals = 10
+
+    /// The longest wait before a refund is repeated that was refused so often.
+    public var refusedDelay = Duration.seconds(60)
 
     /// How many failures of the provider in a row open its circuit.
     ///

@@ -49,7 +49,11 @@ public final class OrderDesk: Sendable {
     environment: OperationEnvironment = OperationEnvironment()
   ) {
     self.options = options
-    breaker = CircuitBreaker(failures: options.breakerFailures, cooldown: options.breakerCooldown)
+    breaker = CircuitBreaker(
+      failures: options.breakerFailures,
+      cooldown: options.breakerCooldown,
+      counts: { !PaymentProviderError.isAnswer($0) }
+    )
     self.store = store
     let trouble = StoreTrouble()
     let leaseQueue = AdvancedOperationQueue(
@@ -72,7 +76,8 @@ public final class OrderDesk: Sendable {
       sharedRate: (store as? any RequestBucket).map {
         SharedRate($0, options: options, queue: leaseQueue)
       },
-      options: options
+      options: options,
+      reports: DeskReports()
     )
     // An order that waits holds no thread: the number of orders that are open is the limit.
     queue = AdvancedOperationQueue(

@@ -57,16 +57,40 @@ extension Charge {
     }
   }
 
+  /// Returns the sum that the card was charged with, as far as an answer says so.
+  ///
+  /// The sum needn't be the sum of the order. Such an answer confirms no charge, but money may be gone.
+  ///
+  /// - Parameter answer: The answer to a charge or a look-up.
+  /// - Returns: The sum; nil if the answer doesn't say that this charge was made.
+  public func sum(chargedBy answer: ChargeAnswer) -> Money? {
+    guard answer.status == .charged, answer.key == key else { return nil }
+    return Money(
+      answer.amount ?? amount?.minorUnits ?? 0,
+      answer.currency ?? amount?.currency ?? ""
+    )
+  }
+
   /// Throws unless an answer confirms that nothing is left of the charge.
   ///
-  /// - Parameter answer: The answer to a refund.
+  /// A charge that was made can only be refunded. The answers *voided* and *declined* are about a charge
+  /// that was never made, so that the card would stay charged.
+  ///
+  /// - Parameters:
+  ///   - answer: The answer to a refund.
+  ///   - wasCharged: Whether the provider has answered that the charge was made.
   /// - Throws: The errors of ``status(confirmedBy:)``; ``PaymentProviderError/unconfirmed(_:)`` if the
-  ///   card is still charged.
-  public func checkRefund(_ answer: ChargeAnswer) throws {
+  ///   card is still charged, or may be.
+  public func checkRefund(_ answer: ChargeAnswer, wasCharged: Bool) throws {
     switch try status(confirmedBy: answer) {
-    case .refunded, .declined: return
-    case .charged:
-      throw PaymentProviderError.unconfirmed("the refund's status is “charged”, and not “refunded”")
+    case .refunded where !wasCharged || answer.status == .refunded: return
+    case .declined where !wasCharged: return
+    case .charged, .refunded, .declined:
+      let status = answer.status?.rawValue ?? "unknown"
+      let cause = wasCharged && answer.status != .charged ? ", although the card was charged" : ""
+      throw PaymentProviderError.unconfirmed(
+        "the refund's status is “\(status)”, and not “refunded”\(cause)"
+      )
     }
   }
 }

@@ -23,7 +23,7 @@ public struct Order: Hashable, Codable, Sendable, Identifiable {
     /// It was cancelled, and nothing is left of what was done. Final.
     case cancelled(OrderFailure)
 
-    /// A rollback was refused for good: a person has to look at it. Final.
+    /// The store refused a part of the rollback for good: a person has to look at it. Final.
     case stuck(OrderFailure, problems: [String])
 
     /// Whether nothing changes any more.

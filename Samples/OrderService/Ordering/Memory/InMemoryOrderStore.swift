@@ -70,10 +70,32 @@ public final class InMemoryOrderStore: OrderStore {
     }
   }
 
+  /// Orders that are rolled back or stuck while their card may be charged, the first accepted first.
+  public func unsettledOrders(limit: Int) -> [Order] {
+    contents.withLock { contents in
+      let orders = contents.sequence.compactMap { contents.orders[$0] }
+      return Array(orders.filter(\.isUnsettled).prefix(max(limit, 0)))
+    }
+  }
+
   /// Orders that aren't final, the first accepted first.
   public func takeUp() -> [Order] {
     contents.withLock { contents in
-      contents.sequence.compactMap { contents.orders[$0] }.filter { !$0.state.isFinal }
+      for (id, order) in contents.orders where order.isUnsettled {
+        if let failure = order.state.failure { contents.orders[id]?.state = .rollingBack(failure) }
+      }
+      return contents.sequence.compactMap { contents.orders[$0] }.filter { !$0.state.isFinal }
+    }
+  }
+}
+
+extension Order {
+  /// Whether the order is rolled back or stuck while its card may be charged.
+  fileprivate var isUnsettled: Bool {
+    switch state {
+    case .rollingBack, .stuck:
+      steps.contains { $0.key == OrderStep.charge.key && $0.state != .undone }
+    case .open, .confirmed, .failed, .cancelled: false
     }
   }
 }

@@ -34,8 +34,12 @@ public protocol OrderStore: Sendable {
   /// The latest orders, the last accepted first.
   func orders(limit: Int) async throws -> [Order]
 
+  /// Orders that are rolled back or stuck while their card may be charged, the first accepted first.
+  func unsettledOrders(limit: Int) async throws -> [Order]
+
   /// Orders that aren't final and that no living program works on, the first accepted first.
   ///
+  /// A stuck order whose card may be charged is rolled back again: a refund is never given up.
   /// The store counts them as those of this program from then on. One that this version of the program
   /// can't read is left as it is, and doesn't keep the others: see ``unreadableOrders``.
   func takeUp() async throws -> [Order]

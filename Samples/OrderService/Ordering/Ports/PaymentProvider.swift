@@ -30,8 +30,7 @@ public protocol PaymentProvider: Sendable {
   /// it is also called for a charge of which nothing is known. It can be repeated.
   ///
   /// - Parameter charge: The charge.
-  /// - Returns: The answer, which ``Charge/checkRefund(_:)`` compares.
-  /// - Throws: ``PaymentProviderError``. With ``PaymentProviderError/refused(_:)`` again and again, the
-  ///   order is stuck.
+  /// - Returns: The answer, which ``Charge/checkRefund(_:wasCharged:)`` compares.
+  /// - Throws: ``PaymentProviderError``. The refund is repeated then, whatever the error is.
   func refund(_ charge: Charge) async throws -> ChargeAnswer
 }

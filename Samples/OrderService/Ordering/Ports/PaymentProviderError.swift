@@ -12,6 +12,14 @@ public enum PaymentProviderError: Error, Hashable, Sendable, CustomStringConvert
   /// The provider says that the request is wrong: a repetition would be so, too.
   case refused(String)
 
+  /// Whether the provider has answered an order, and works therefore, whatever the answer is.
+  static func isAnswer(_ error: any Error) -> Bool {
+    switch error {
+    case PaymentProviderError.unconfirmed, PaymentProviderError.refused: true
+    default: false
+    }
+  }
+
   /// One sentence.
   public var description: String {
     switch self {

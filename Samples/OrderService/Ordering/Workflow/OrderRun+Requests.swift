@@ -12,6 +12,11 @@ extension OrderRun {
   func requestCharge(of total: Money, asksFirst: Bool) async throws -> ChargeStatus {
     let (payments, token) = (tools.payments, order.draft.cardToken)
     let charge = Charge(of: order.id, amount: total)
+    let confirmed: @Sendable (ChargeAnswer) throws -> ChargeStatus = { answer in
+      // Before the answer is compared: a wrong sum is to be refunded, too.
+      self.noteCharged(by: answer, charge)
+      return try charge.status(confirmedBy: answer)
+    }
     return try await repeating(
       "charge",
       within: tools.options.stepTimeout,
@@ -20,18 +25,18 @@ extension OrderRun {
       let request = ResultOperation(name: "charge request") {
         // A request of which no answer came may have arrived all the same.
         if attempt > 1 || asksFirst, let known = try await payments.lookUp(charge) {
-          return try charge.status(confirmedBy: known)
+          return try confirmed(known)
         }
         let answer = try await payments.charge(charge, cardToken: token)
         switch answer.status {
-        case .charged, .pending, nil: return try charge.status(confirmedBy: answer)
+        case .charged, .pending, nil: return try confirmed(answer)
         case .declined, .refunded, .voided: break
         }
         // It may be a lie. The ledger decides, and a ledger that has nothing is tried again.
         guard let known = try await payments.lookUp(charge) else {
           throw PaymentProviderError.unavailable("it declined a charge that it doesn't know")
         }
-        return try charge.status(confirmedBy: known)
+        return try confirmed(known)
       }
       self.goesToProvider(request)
       return request
@@ -105,19 +110,25 @@ extension OrderRun {
   ///   - name: What is attempted.
   ///   - make: Makes a request.
   /// - Returns: The value of the request that succeeded.
-  /// - Throws: The errors of the last round, when it was refused again and again, or the program
+  /// - Throws: The errors of the last round, when the store contradicts again and again, or the program
   ///   stops.
   func repeatingForever<Value: Sendable>(
     _ name: String,
     make: @escaping @Sendable () -> ResultOperation<Value>
   ) async throws -> Value {
-    let refusals = Refusals(limit: tools.options.refusals)
+    let (options, tools, id) = (tools.options, tools, order.id)
+    let refusals = Refusals(limit: options.refusals) { count, reason in
+      tools.reports.refused(RefusedRefund(order: id, count: count, reason: reason))
+    }
     defer { retries.isOver(name) }
-    var (round, delay) = (1, tools.options.firstDelay)
+    var (round, first) = (1, options.firstDelay)
     while true {
-      let policy = policy(from: delay)
-        .attempts(Self.roundLength)
-        .when { refusals.allowsAnother(after: $0) }
+      let delay = first
+      let policy = RetryPolicy { count, _ in
+        if refusals.areMany { return options.refusedDelay }
+        return min(delay * (1 << min(count - 1, 16)), options.longestDelay)
+      }
+      .jittered().attempts(Self.roundLength).when { refusals.allowsAnother(after: $0) }
       let requests = requests(name, policy, isRecorded: round == 1) { _ in make() }
       canBeInterrupted(requests)
       do {
@@ -126,7 +137,7 @@ extension OrderRun {
         if refusals.isLeaseLost { leave() }
         if requests.isCancelled || Task.isCancelled || refusals.isFinal { throw error }
       }
-      (round, delay) = (round + 1, tools.options.longestDelay)
+      (round, first) = (round + 1, options.longestDelay)
     }
   }
 

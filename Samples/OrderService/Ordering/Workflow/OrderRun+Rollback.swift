@@ -19,10 +19,9 @@ extension OrderRun {
       group.onRollback {
         try await self.undo("refund") {
           let request = ResultOperation(name: "refund request") {
-            let total = try await self.journal.recorded(Money.self, of: .validate)
-            let charge = Charge(of: id, amount: total)
-            try charge.checkRefund(try await tools.payments.refund(charge))
+            try await self.requestRefund()
             try await tools.store.undone(.charge, of: id)
+            self.state.withLock { $0.isRefunded = true }
           }
           self.goesToProvider(request)
           return request
@@ -37,6 +36,62 @@ extension OrderRun {
           }
         }
       }
+    }
+  }
+
+  /// Has the provider give the money back.
+  ///
+  /// - Throws: ``PaymentProviderError``, unless an answer confirms that the card isn't charged anymore.
+  private func requestRefund() async throws {
+    let payments = tools.payments
+    let total = try await journal.recorded(Money.self, of: .validate)
+    if isChargeInDoubt {
+      let charge = Charge(of: order.id, amount: total)
+      do {
+        if let known = try await payments.lookUp(charge) { noteCharged(by: known, charge) }
+      } catch PaymentProviderError.refused {
+        // A ledger that can't be read keeps no refund from being requested.
+      }
+    }
+    let charged = state.withLock { $0.charged }
+    let charge = Charge(of: order.id, amount: charged ?? total)
+    let wasCharged = charged != nil || isChargeDone
+    let answer = try await payments.refund(charge)
+    try charge.checkRefund(answer, wasCharged: wasCharged)
+    // Nothing was charged, as this answer says. The ledger has to say the same.
+    guard answer.status != .refunded, let known = try await payments.lookUp(charge) else { return }
+    noteCharged(by: known, charge)
+    let wasChargedAfterAll = state.withLock { $0.charged != nil }
+    try charge.checkRefund(known, wasCharged: wasChargedAfterAll)
+  }
+
+  /// Whether an earlier run of the program has confirmed the charge.
+  private var isChargeDone: Bool {
+    order.steps.contains(StepRecord(key: OrderStep.charge.key, state: .done))
+  }
+
+  /// Whether the card may have been charged with another sum than that of the order.
+  ///
+  /// The answer of an earlier run isn't known, and one of this run may have named a wrong sum.
+  private var isChargeInDoubt: Bool {
+    if isChargeDone { return false }
+    let (charged, isConfirmed) = state.withLock { ($0.charged, $0.isChargeConfirmed) }
+    if isConfirmed { return false }
+    return charged != nil
+      || order.steps.contains(StepRecord(key: OrderStep.charge.key, state: .begun))
+  }
+
+  /// Notes the sum that the card was charged with, if an answer names one.
+  func noteCharged(by answer: ChargeAnswer, _ charge: Charge) {
+    guard let sum = charge.sum(chargedBy: answer) else { return }
+    state.withLock { $0.charged = sum }
+  }
+
+  /// Whether the order is being rolled back, and its money isn't given back yet.
+  var isUnsettled: Bool {
+    state.withLock { state in
+      guard state.rollback == .goesOn, !state.isRefunded, !state.isInterrupted else { return false }
+      return state.registered.contains(OrderStep.charge.key)
     }
   }
 

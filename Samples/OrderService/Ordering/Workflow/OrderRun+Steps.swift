@@ -1,4 +1,5 @@
 import AdvancedOperations
+import Synchronization
 
 extension OrderRun {
   /// The steps of the order, each of which depends on those before it.
@@ -54,7 +55,7 @@ extension OrderRun {
     let mayBeCharged = order.steps.contains { $0.key == OrderStep.charge.key }
     let status = try await requestCharge(of: total, asksFirst: mayBeCharged)
     switch status {
-    case .charged: return
+    case .charged: state.withLock { $0.isChargeConfirmed = true }
     case .declined(let reason): throw CardDeclined(reason: reason)
     case .refunded: throw ChargeTakenBack(key: order.id.chargeKey)
     }

@@ -31,6 +31,12 @@ final class OrderRun: Sendable {
     var isLeaseLost = false
     /// The keys of the steps whose time limit was over.
     var outOfTime: Set<String> = []
+    /// The sum that the provider has named last in an answer “charged”.
+    var charged: Money?
+    /// Whether such an answer had the sum of the order, and all else.
+    var isChargeConfirmed = false
+    /// Whether nothing is left of the charge.
+    var isRefunded = false
     /// What undoes something at this moment.
     var undoing: AdvancedOperation?
   }

@@ -10,4 +10,5 @@ struct OrderTools: Sendable {
   /// The rate that instances share; nil for a program that is alone.
   let sharedRate: SharedRate?
   let options: OrderDesk.Options
+  let reports: DeskReports
 }

@@ -96,6 +96,10 @@ struct PatientStore: OrderStore {
     try await repeating { try await store.orders(limit: limit) }
   }
 
+  func unsettledOrders(limit: Int) async throws -> [Order] {
+    try await repeating { try await store.unsettledOrders(limit: limit) }
+  }
+
   func takeUp() async throws -> [Order] { try await repeating { try await store.takeUp() } }
 
   var unreadableOrders: [OrderID: String] { store.unreadableOrders }

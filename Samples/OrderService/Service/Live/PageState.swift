@@ -50,7 +50,7 @@ struct PageState: Encodable, Equatable, Sendable {
   var breaker = "closed"
   var isDraining = false
 
-  /// How many orders the page has.
+  /// The number of the latest orders on the page, and of those before them whose money isn't settled.
   static let rowLimit = 40
 }
 
@@ -63,7 +63,11 @@ extension PageState {
   ///   - explanation: What the queue waits for, in lines.
   /// - Throws: An error of the store.
   init(of desk: OrderDesk, counts: Counts, explanation: String) async throws {
-    rows = try await desk.orders(limit: Self.rowLimit).map { order in
+    // However old they are: money that isn't settled is what operators look for.
+    let unsettled = try await desk.unsettledOrders(limit: Self.rowLimit)
+    let known = Set(unsettled.map(\.id))
+    let latest = try await desk.orders(limit: Self.rowLimit).filter { !known.contains($0.id) }
+    rows = (unsettled + latest).map { order in
       Row(order, desk.operation(of: order.id), desk.latestRetries(of: order.id))
     }
     self.counts = counts

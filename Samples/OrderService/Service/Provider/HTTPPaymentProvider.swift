@@ -183,10 +183,23 @@ public struct HTTPPaymentProvider: PaymentProvider {
       throw PaymentProviderError.noAnswer("\(error)".oneLine(atMost: 200))
     }
     Logger.current.debug("\(method) \(path)", metadata: ["status": "\(status)"])
-    // A proxy's page is no JSON; then the status says all there is.
-    return (
-      status,
-      (try? JSONDecoder().decode(Content.self, from: Data(content.readableBytesView))) ?? Content()
-    )
+    return (status, try Self.content(of: content))
+  }
+
+  /// Reads the JSON of an answer as strictly as a request.
+  ///
+  /// - Throws: ``PaymentProviderError/unconfirmed(_:)`` if a name occurs twice: another program may read
+  ///   the other value.
+  private static func content(of body: ByteBuffer) throws -> Content {
+    do {
+      try StrictJSON.check(body.readableBytesView)
+    } catch .repeated(let path) {
+      throw PaymentProviderError.unconfirmed("“\(path.oneLine(atMost: 60))” occurs twice in it")
+    } catch {
+      // A proxy's page isn't JSON. Then the status is the whole answer.
+      return Content()
+    }
+    let content = try? JSONDecoder().decode(Content.self, from: Data(body.readableBytesView))
+    return content ?? Content()
   }
 }

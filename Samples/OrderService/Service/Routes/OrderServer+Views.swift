@@ -51,7 +51,17 @@ extension OrderServer {
   /// What the queue waits for, and which orders are left alone.
   private var explanation: String {
     let trouble = trouble.map { [$0] } ?? []
-    return ([queueExplanation.text] + trouble + unreadable).joined(separator: "\n")
+    let lines = unsettled + [queueExplanation.text] + trouble + unreadable
+    return lines.joined(separator: "\n")
+  }
+
+  /// The orders whose money isn't settled, with the provider's last answers.
+  private var unsettled: [String] {
+    let (orders, limit) = (desk.unsettled, PageState.rowLimit)
+    let lines = orders.prefix(limit).map { id, refund in
+      "order \(id) is rolling back. " + (refund?.text ?? "The refund is requested.").withoutControls
+    }
+    return orders.count > limit ? lines + ["… and \(orders.count - limit) more"] : lines
   }
 
   /// Says that the store fails, if it does: what waits for a journal waits for that.

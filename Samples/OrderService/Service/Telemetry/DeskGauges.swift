@@ -7,17 +7,20 @@ import OrderWorkflow
 /// | metric | labels | what it is |
 /// |---|---|---|
 /// | `orders_open` | | the number of open orders of this instance |
+/// | `orders_unsettled` | | the number of orders of this instance whose refund isn't confirmed yet |
 /// | `orders_circuit` | `state` | 1 for the state of the circuit to the provider, 0 for the others |
 /// | `orders_refused_total` | `code` | requests for orders that were refused, by the code of the problem |
 struct DeskGauges: Sendable {
   private let factory: any MetricsFactory
   private let open: any MeterHandler
+  private let unsettled: any MeterHandler
   private let circuit: [CircuitBreaker.State: any MeterHandler]
 
   /// Creates the metrics of a desk.
   init(factory: any MetricsFactory) {
     self.factory = factory
     open = factory.makeMeter(label: "orders_open", dimensions: [])
+    unsettled = factory.makeMeter(label: "orders_unsettled", dimensions: [])
     let states = CircuitBreaker.State.allCases.map { state in
       (state, factory.makeMeter(label: "orders_circuit", dimensions: [("state", state.name)]))
     }
@@ -28,6 +31,7 @@ struct DeskGauges: Sendable {
   func measure(_ desk: OrderDesk) {
     let state = desk.breaker.state
     open.set(Int64(desk.openCount))
+    unsettled.set(Int64(desk.unsettled.count))
     for (known, meter) in circuit { meter.set(Int64(known == state ? 1 : 0)) }
   }
 

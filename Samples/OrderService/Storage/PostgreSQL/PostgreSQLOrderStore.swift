@@ -199,10 +199,28 @@ public final class PostgreSQLOrderStore: OrderStore {
     }
   }
 
+  /// Orders that are rolled back or stuck while their card may be charged, the first accepted first.
+  public func unsettledOrders(limit: Int) async throws -> [Order] {
+    try await pool.read { connection in
+      try Order.fetchReadable(
+        "\(OrderSchema.isUnsettled) ORDER BY number LIMIT $1",
+        ["\(max(limit, 0))"],
+        on: connection
+      )
+      .orders
+    }
+  }
+
   /// Orders that aren't final and that no other living instance works on; this one holds them now.
   ///
   /// Also those of an earlier instance with the same name: after its restart, nothing has to be waited
   /// for. Those of one with another name that is dead come later: see ``takeOver(limit:)``.
-  public func takeUp() async throws -> [Order] { try await take(limit: .max, sparesOwn: false) }
+  /// Stuck orders whose card may be charged are among them.
+  public func takeUp() async throws -> [Order] {
+    try await leasePool.write { connection in
+      try connection.execute(OrderSchema.resumeRefunds)
+    }
+    return try await take(limit: .max, sparesOwn: false)
+  }
 }
 #endif

@@ -19,7 +19,7 @@ enum PostgreSQLSchema {
   }
 
   /// Every change since the first; what was published once is never edited.
-  static let all = [first, second]
+  static let all = [first, second, OrderSchema.unsettledIndex]
 
   private static let migrations = """
     CREATE TABLE IF NOT EXISTS migration (

@@ -33,7 +33,7 @@ struct ChargeTests {
     lie.change(&answer)
     let error = PaymentProviderError.unconfirmed(lie.difference)
     #expect(throws: error) { try charge.status(confirmedBy: answer) }
-    #expect(throws: error) { try charge.checkRefund(answer) }
+    #expect(throws: error) { try charge.checkRefund(answer, wasCharged: false) }
   }
 
   @Test func `confirms nothing if it is empty, and all that is missing is named`() {
@@ -62,11 +62,20 @@ struct ChargeTests {
 
   @Test func `confirms a refund if the money was given back, or never taken`() throws {
     for status in [.refunded, .voided, .declined] as [ChargeAnswer.Status] {
-      try charge.checkRefund(ChargeAnswer(status, about: charge))
+      try charge.checkRefund(ChargeAnswer(status, about: charge), wasCharged: false)
     }
     for status in [.charged, .pending] as [ChargeAnswer.Status] {
       #expect(throws: PaymentProviderError.self, "\(status)") {
-        try charge.checkRefund(ChargeAnswer(status, about: charge))
+        try charge.checkRefund(ChargeAnswer(status, about: charge), wasCharged: false)
+      }
+    }
+  }
+
+  @Test func `confirms a refund of a charged card only if the money was given back`() throws {
+    try charge.checkRefund(ChargeAnswer(.refunded, about: charge), wasCharged: true)
+    for status in [.voided, .declined, .charged, .pending] as [ChargeAnswer.Status] {
+      #expect(throws: PaymentProviderError.self, "\(status)") {
+        try charge.checkRefund(ChargeAnswer(status, about: charge), wasCharged: true)
       }
     }
   }
@@ -83,10 +92,11 @@ struct ChargeTests {
 
   @Test func `confirms a refund of an order whose total isn't known any more`() throws {
     let unknown = Charge(of: OrderID(rawValue: "7"), amount: nil)
-    try unknown.checkRefund(ChargeAnswer(.refunded, about: charge))
+    try unknown.checkRefund(ChargeAnswer(.refunded, about: charge), wasCharged: true)
     #expect(throws: PaymentProviderError.self) {
       try unknown.checkRefund(
-        ChargeAnswer(.refunded, about: Charge(of: OrderID(rawValue: "8"), amount: nil))
+        ChargeAnswer(.refunded, about: Charge(of: OrderID(rawValue: "8"), amount: nil)),
+        wasCharged: true
       )
     }
   }

@@ -59,23 +59,59 @@ struct RollbackTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `that is refused for good leaves the order stuck, and all else undone`() throws {
-    let life = try Life(in: shop)
+  @Test func `repeats a refund that is refused, slowly and without an end`() throws {
+    let before = try Life(in: shop)
     strike()
     shop.provider.refundMood = .refuses
-    let id = try life.submit(.tea())
-    life.run()
-    let state = try life.state(of: id)
-    guard case .stuck(let failure, let problems) = state else {
-      Issue.record("The order is \(state)")
-      return
-    }
-    #expect(failure.kind == .notShipped)
-    #expect(shop.provider.requests.count { $0 == "refund" } == 10)
-    #expect(problems.count == 1)
-    #expect(problems.first?.contains("too late") == true)
+    let id = try before.submit(.tea())
+    before.run(until: .seconds(600))
+    let early = shop.provider.requests.count { $0 == "refund" }
+    before.run(until: .seconds(7_800))
+    #expect(try before.state(of: id).name == "rolling back")
+    // Two hours: at least one a minute, and fewer than with the longest delay of other failures.
+    let count = shop.provider.requests.count { $0 == "refund" } - early
+    #expect(count >= 120 && count < 480)
+    let retry = try #require(before.desk.latestRetries(of: id)["refund"])
+    #expect(retry.reason.contains("too late"))
     #expect(shop.carrier.recalled == [id])
-    #expect(shop.stock(of: "tea") == 10)
+    #expect(before.desk.unsettled.map(\.id) == [id])
+    // Another run of the program resumes the refund.
+    let life = try Life(in: shop)
+    shop.provider.refundMood = .works
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .notShipped)
+    #expect(shop.provider.ledger == ["order-\(id)": .refunded])
+    #expect(life.desk.unsettled.isEmpty)
+    #expect(shop.mistakes.isEmpty)
+  }
+
+  @Test func `reports a refund once when it was refused ten times in a row`() throws {
+    let life = try Life(in: shop)
+    strike()
+    let refused = Recorder()
+    life.desk.onRefusedRefund { refused.append("\($0.order) \($0.count) \($0.reason)") }
+    shop.provider.refundMood = .refuses
+    let id = try life.submit(.tea())
+    life.run(until: .seconds(3_600))
+    #expect(
+      refused.values == ["\(id) 10 The payment provider refused the request: too late"]
+    )
+  }
+
+  @Test func `resumes the refund of an order that an earlier version has given up`() throws {
+    let before = try Life(in: shop)
+    strike()
+    shop.provider.refundMood = .refuses
+    let id = try before.submit(.tea())
+    before.run(until: .seconds(600))
+    shop.store.finishRollback(of: id, problems: ["refund: refused"])
+    #expect(try before.state(of: id).name == "stuck")
+    let life = try Life(in: shop)
+    shop.provider.refundMood = .works
+    life.run()
+    #expect(try life.state(of: id).failure?.kind == .notShipped)
+    #expect(shop.provider.ledger == ["order-\(id)": .refunded])
+    #expect(shop.mistakes.isEmpty)
   }
 
   @Test func `tries again what was refused, as the refusal may be wrong`() throws {

@@ -110,6 +110,39 @@ import Testing
     #expect(bench.payments.open.isEmpty)
   }
 
+  @Test func `An order whose money isn't settled is first, however many came later`() async throws {
+    bench.payments.liesAboutRefunds = true
+    bench.payments.hold()
+    try await bench.test { [bench] client in
+      let link = try #require(try await client.place().headers[.location])
+      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+      let order = try #require(bench.desk.operation(of: id))
+      let charge = order.children.first { $0.name == "charge" }
+      while charge?.isExecuting != true { await Task.yield() }
+      #expect(try await client.get("/metrics").text.contains("orders_unsettled 0\n"))
+      #expect(try await bench.desk.requestCancel(of: id, because: "a change of mind"))
+      bench.payments.release()
+      while bench.desk.latestRetries(of: id)["refund"] == nil { await Task.yield() }
+      let draft = OrderDraft(
+        customer: "Bob",
+        cardToken: "t",
+        lines: [OrderLine(sku: "TEE", quantity: 9)]
+      )
+      for number in 0...PageState.rowLimit {
+        let later = try await bench.desk.submit(draft, key: "later \(number)").order.id
+        _ = try await bench.desk.outcome(of: later, within: .seconds(60))
+      }
+      let rows = try await bench.server.feed.current().rows
+      #expect(rows.first?.id == id.rawValue && rows.count == PageState.rowLimit + 1)
+      let text = try await client.get("/operations.txt").text
+      #expect(text.hasPrefix("order \(id) is rolling back. The refund is repeated, attempt "))
+      #expect(try await client.get("/metrics").text.contains("orders_unsettled 1\n"))
+      bench.payments.liesAboutRefunds = false
+      _ = try await bench.desk.outcome(of: id, within: .seconds(60))
+    }
+    #expect(bench.payments.open.isEmpty)
+  }
+
   @Test func `A customer's name is text on the page, whatever it is`() async throws {
     let name = #"<script>alert('1')</script> & "Co""#
     let json = String(decoding: try JSONEncoder().encode(name), as: UTF8.self)

@@ -87,4 +87,28 @@ struct RollbackStoreTests {
     try await warehouse.recall(id)
     await #expect(throws: RollbackHasBegun(order: id)) { try await warehouse.ship(id, lines: []) }
   }
+
+  @Test(arguments: Backend.here)
+  func `is resumed for a stuck order if its card may be charged`(
+    _ backend: Backend
+  ) async throws {
+    let database = try await backend.database()
+    let store = try await database.shop()
+    for number in 1...3 {
+      let id = try await store.order(number)
+      if number != 3 { try await store.begin(.charge, of: id) }
+      _ = try await store.beginRollback(of: id, because: failure)
+      if number == 2 { try await store.undone(.charge, of: id) }
+      try await store.finishRollback(of: id, problems: ["refused"])
+    }
+    _ = try await store.order(4)
+    #expect(try await store.unsettledOrders(limit: 9).map(\.id) == [.number(1)])
+    try store.close()
+    let next = try await database.open()
+    #expect(try await next.takeUp().map(\.id) == [.number(1), .number(4)])
+    #expect(try await next.order(.number(1))?.state == .rollingBack(failure))
+    #expect(try await next.order(.number(2))?.state == .stuck(failure, problems: ["refused"]))
+    #expect(try await next.unsettledOrders(limit: 9).map(\.id) == [.number(1)])
+    #expect(try await next.unsettledOrders(limit: 0).isEmpty)
+  }
 }

@@ -195,6 +195,7 @@ final class InstanceStore: OrderLeases, RequestBucket {
   func order(_ id: OrderID) -> Order? { shop.store.order(id) }
   func order(forKey key: String) -> Order? { shop.store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { shop.store.orders(limit: limit) }
+  func unsettledOrders(limit: Int) -> [Order] { shop.store.unsettledOrders(limit: limit) }
 
   func requestCancel(of order: OrderID, because reason: String) -> Bool {
     shop.store.requestCancel(of: order, because: reason)

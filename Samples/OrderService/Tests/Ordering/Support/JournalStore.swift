@@ -39,6 +39,7 @@ struct JournalStore: OrderStore {
   func order(forKey key: String) -> Order? { store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }
   /// Also when it is confirmed: its operations take their values from the journal then.
+  func unsettledOrders(limit: Int) -> [Order] { store.unsettledOrders(limit: limit) }
   func takeUp() -> [Order] { store.orders(limit: 1) }
   func accept(_ draft: OrderDraft, id: OrderID, key: String) throws -> Submission {
     try store.accept(draft, id: id, key: key)

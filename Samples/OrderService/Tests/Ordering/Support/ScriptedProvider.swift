@@ -37,6 +37,7 @@ final class ScriptedProvider: PaymentProvider {
     var refundMoods: [Mood] = []
     var mood = Mood.works
     var refundMood = Mood.works
+    var lookUpAnswer: (@Sendable (Charge) -> ChargeAnswer)?
     var lookUps: [@Sendable (Charge) -> ChargeAnswer] = []
     var requests: [(name: String, time: Duration)] = []
   }
@@ -66,6 +67,12 @@ final class ScriptedProvider: PaymentProvider {
   /// The next look-ups get these answers, one each.
   func nextLookUps(_ answers: (@Sendable (Charge) -> ChargeAnswer)...) {
     state.withLock { $0.lookUps = answers }
+  }
+
+  /// From now on each look-up gets this answer; nil for the truth.
+  var lookUpAnswer: (@Sendable (Charge) -> ChargeAnswer)? {
+    get { state.withLock { $0.lookUpAnswer } }
+    set { state.withLock { $0.lookUpAnswer = newValue } }
   }
 
   // MARK: What a test finds
@@ -116,7 +123,7 @@ final class ScriptedProvider: PaymentProvider {
 
   func lookUp(_ charge: Charge) async throws -> ChargeAnswer? {
     note("look up")
-    let lie = state.withLock { $0.lookUps.isEmpty ? nil : $0.lookUps.removeFirst() }
+    let lie = state.withLock { $0.lookUps.isEmpty ? $0.lookUpAnswer : $0.lookUps.removeFirst() }
     return lie?(charge) ?? entry(of: charge)
   }
 

@@ -49,6 +49,7 @@ final class GatedStore: OrderStore {
   func order(_ id: OrderID) -> Order? { store.order(id) }
   func order(forKey key: String) -> Order? { store.order(forKey: key) }
   func orders(limit: Int) -> [Order] { store.orders(limit: limit) }
+  func unsettledOrders(limit: Int) -> [Order] { store.unsettledOrders(limit: limit) }
   func takeUp() -> [Order] { store.takeUp() }
 
   func requestCancel(of order: OrderID, because reason: String) async -> Bool {

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// The provider has refused the refund of an order often; from now on the refund is repeated slowly.
+public struct RefusedRefund: Hashable, Sendable {
+  /// The order, which is being rolled back.
+  public var order: OrderID
+
+  /// The number of refusals in a row.
+  public var count: Int
+
+  /// The provider's last answer.
+  public var reason: String
+}
+
+/// The closure that a desk calls about refunds.
+final class DeskReports: Sendable {
+  private let onRefusedRefund = Mutex<(@Sendable (RefusedRefund) -> Void)?>(nil)
+
+  /// Sets the closure.
+  func set(onRefusedRefund body: @escaping @Sendable (RefusedRefund) -> Void) {
+    onRefusedRefund.withLock { $0 = body }
+  }
+
+  /// A refund was refused often.
+  func refused(_ refund: RefusedRefund) { onRefusedRefund.withLock { $0 }?(refund) }
+}
