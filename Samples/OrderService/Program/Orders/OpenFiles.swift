@@ -5,8 +5,11 @@ enum OpenFiles {
   /// How many are kept for what isn't a client: the database, the provider, logs.
   private static let reserve = 64
 
-  /// The fewest files with which a service is of any use: some clients, and what it needs itself.
-  static let fewest = reserve + 32
+  /// The fewest files with which the service starts.
+  ///
+  /// Foundation starts the provider as a child, in which it closes the files up to 255. The system
+  /// refuses to close a number above the limit, and the child isn't started.
+  static let fewest = 256
 
   /// The system lets the program open too few files.
   struct TooFew: Error, CustomStringConvertible {

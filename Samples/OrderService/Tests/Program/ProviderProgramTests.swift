@@ -106,4 +106,16 @@ import Testing
     #expect(!service.output.contains { $0.contains("payment provider:") })
     #expect(try await store.items().isEmpty)
   }
+
+  @Test func `A service starts its provider with the fewest files that it asks for`() async throws {
+    let arguments = ServiceProcess.arguments(database)
+    let fewest = OpenFiles.fewest
+    let refused = try RunningProgram("orders", arguments, openFiles: fewest - 1)
+    _ = try await refused.line(with: "it needs at least \(fewest): raise the limit")
+    #expect(await refused.status() != 0)
+    let service = try RunningProgram("orders", arguments, openFiles: fewest)
+    _ = try await service.address(after: "open for orders:")
+    service.signal(SIGTERM)
+    #expect(await service.status() == 0)
+  }
 }

@@ -27,14 +27,22 @@ final class RunningProgram: Sendable {
   ///   - name: The program, which stands beside the tests.
   ///   - arguments: What it is called with.
   ///   - input: Its input; none unless given.
+  ///   - openFiles: The number of files that it may open; nil for that of the tests.
   /// - Throws: What the system says when there is no such program.
-  init(_ name: String, _ arguments: [String], input: Pipe? = nil) throws {
+  init(_ name: String, _ arguments: [String], input: Pipe? = nil, openFiles: Int? = nil) throws {
     let own = URL(filePath: "/proc/self/exe")
     let tests =
       FileManager.default.fileExists(atPath: own.path)
       ? own.resolvingSymlinksInPath() : Bundle(for: Here.self).bundleURL
-    process.executableURL = tests.deletingLastPathComponent().appending(path: name)
-    process.arguments = arguments
+    let program = tests.deletingLastPathComponent().appending(path: name)
+    if let openFiles {
+      process.executableURL = URL(filePath: "/bin/sh")
+      let script = "ulimit -n \(openFiles) && exec \"$0\" \"$@\""
+      process.arguments = ["-c", script, program.path] + arguments
+    } else {
+      process.executableURL = program
+      process.arguments = arguments
+    }
     process.standardInput = input ?? FileHandle.nullDevice
     let output = Pipe()
     process.standardOutput = output
