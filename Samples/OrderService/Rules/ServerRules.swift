@@ -85,8 +85,11 @@ package struct ServerRules: Sendable {
 
   private func refusalOfToken(_ request: HTTPRequest) -> Refusal? {
     guard let token, ![.get, .head, .options].contains(request.method) else { return nil }
-    let given = Array((request.headerFields[.authorization] ?? "").utf8)
+    let text = request.headerFields[.authorization] ?? ""
     let wanted = Array("Bearer \(token)".utf8)
+    // RFC 9110: the case of the scheme doesn't matter, that of the token does.
+    let hasScheme = text.prefix(7).lowercased() == "bearer "
+    let given = Array((hasScheme ? "Bearer \(text.dropFirst(7))" : text).utf8)
     // Takes as long for one that is almost right as for any other.
     var difference = given.count ^ wanted.count
     for index in given.indices { difference |= Int(given[index] ^ wanted[index % wanted.count]) }
