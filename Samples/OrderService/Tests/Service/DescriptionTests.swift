@@ -26,4 +26,20 @@ import Testing
       #expect(Set(described).union(page) == Set(routes))
     }
   }
+
+  @Test func `Each operation lists the answers of the rules for requests`() async throws {
+    try await Bench().test { client in
+      let description = try await client.get("/openapi.json").json
+      let paths = try #require(description["paths"] as? [String: [String: [String: Any]]])
+      for (path, methods) in paths {
+        for (method, operation) in methods {
+          let answers = try #require(operation["responses"] as? [String: [String: Any]])
+          let isTagged = (answers["200"]?["headers"] as? [String: Any])?["ETag"] != nil
+          #expect(answers["417"] != nil, "\(method) \(path)")
+          #expect((answers["304"] != nil) == isTagged, "\(method) \(path)")
+          #expect((answers["408"] != nil) == (operation["requestBody"] != nil), "\(method) \(path)")
+        }
+      }
+    }
+  }
 }
