@@ -1,9 +1,9 @@
 import Dispatch
 
-/// An operation that runs blocks: the first on its own thread, the others at the same time.
+/// An operation that runs blocks: the first on its own thread, the other blocks at the same time.
 ///
-/// It takes one slot of its queue whatever the number of its blocks, and is finished when all of
-/// them have returned.
+/// The operation takes one slot of its queue, whatever the number of its blocks. It finishes when
+/// all blocks have returned.
 ///
 /// ```swift
 /// let thumbnails = BlockOperation { makeThumbnail(of: left) }
@@ -11,8 +11,7 @@ import Dispatch
 /// queue.addOperation(thumbnails)
 /// ```
 ///
-/// A subclass may run code before and after the blocks in an override of ``main()`` that calls
-/// `super`.
+/// A subclass may override ``main()`` and call `super`, to run code before and after the blocks.
 open class BlockOperation: Operation, @unchecked Sendable {
   // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in
   // there. Not checked for overlapping accesses, like these.
@@ -40,9 +39,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// Creates an operation with its first block.
   ///
-  /// - Parameter block: Runs on the thread that starts the operation. The operation releases it when
-  ///   it has returned; in a subclass, when the operation has finished. A `deinit` that this calls
-  ///   may wait for the operation or its queue.
+  /// - Parameter block: The first block, which runs on the thread that starts the operation. The
+  ///   operation releases the block when it has returned; in a subclass, when the operation has
+  ///   finished. A `deinit` that this release calls may wait for the operation or its queue.
   public convenience init(block: @escaping @Sendable () -> Void) {
     self.init()
     // An initialiser of a subclass may have let others know of it.
@@ -53,10 +52,11 @@ open class BlockOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Adds a block to run at the same time as the others.
+  /// Adds a block that runs at the same time as the other blocks.
   ///
-  /// - Parameter block: Runs on a thread of the executor, or on the starting one when it is first.
-  /// - Precondition: The operation has not started.
+  /// - Parameter block: A block that runs on a thread of the executor. The first block runs on the
+  ///   thread that starts the operation.
+  /// - Precondition: The operation hasn't started.
   open func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
     let isLate = withLinks { links -> Bool in
       if links.hasTakenBlocks { return true }
@@ -75,7 +75,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// The blocks that have not been begun; none once the operation has started.
+  /// The blocks that haven't begun; empty once the operation has started.
   open var executionBlocks: [@Sendable () -> Void] {
     withLinks { $0.hasTakenBlocks ? [] : blocks(besides: $0) }
   }
@@ -87,7 +87,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     return blocks
   }
 
-  /// Runs the blocks and returns when all have ended.
+  /// Runs the blocks, and returns when all blocks have returned.
   open override func main() {
     // The operation keeps them until it has finished.
     let blocks = withLinks { links in

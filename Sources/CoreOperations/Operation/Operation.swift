@@ -1,12 +1,14 @@
 import Dispatch
 import Synchronization
 
-/// A single-shot piece of work, with dependencies, a priority, cancellation and a completion block.
+/// A unit of work that runs once and has dependencies, a priority, cancellation and a completion
+/// block.
 ///
-/// Override ``main()`` for work that is done when the method returns; override ``start()`` together
-/// with ``isExecuting``, ``isFinished`` and ``isAsynchronous`` for work that goes on after it, and
-/// report changes with ``willChangeValue(forKey:)`` and ``didChangeValue(forKey:)``. Add the
-/// operation to an ``OperationQueue``, or call ``start()`` yourself.
+/// Override ``main()`` if the work is done when the method returns. Override ``start()`` together
+/// with ``isExecuting``, ``isFinished`` and ``isAsynchronous`` if the work continues after
+/// ``start()`` has returned. In this case, report changes with ``willChangeValue(forKey:)`` and
+/// ``didChangeValue(forKey:)``. To run the operation, add it to an ``OperationQueue``, or call
+/// ``start()`` yourself.
 ///
 /// ```swift
 /// final class Resize: Operation, @unchecked Sendable {
@@ -19,14 +21,17 @@ import Synchronization
 /// queue.addOperations([download, resize])
 /// ```
 ///
-/// All members can be used from any thread. No method holds a lock while it calls an override, an
-/// observer or a block, so each may call every other.
+/// You can use all members from any thread. No method holds a lock while it calls an override, an
+/// observer or a block. Therefore overrides, observers and blocks may call every member.
 ///
-/// Subclasses restate `@unchecked Sendable`, and protect what they add. A queue asks an override of
-/// ``isReady`` before it starts the operation, and one of ``isFinished`` after ``start()`` and when
-/// a change is reported: on any thread and any number of times, so these return without waiting.
+/// A subclass restates `@unchecked Sendable`, and protects the properties that it adds. A queue
+/// reads an override of ``isReady`` before it starts the operation. The queue reads an override of
+/// ``isFinished`` after ``start()`` and when a change is reported. It reads both on any thread and
+/// any number of times, so these overrides must return without waiting.
+///
 /// Overrides of ``dependencies``, ``queuePriority``, ``completionBlock``, ``isCancelled`` and
-/// ``isExecuting`` change what the program reads; the queue goes by what `super` was given.
+/// ``isExecuting`` change the values that the program reads. The queue uses the values that `super`
+/// received.
 open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -75,7 +80,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   private final unowned(unsafe) var ownLayer: (any LayeredOperation)?
   @exclusivity(unchecked) final var scheduling = SchedulingFields()
 
-  /// Creates an operation that is in no queue, has no dependencies and normal priority.
+  /// Creates an operation that isn't in a queue and has no dependencies and normal priority.
   public init() {}
 
   deinit {
@@ -120,18 +125,21 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Running
 
-  /// Begins the work: checks that the operation may run, calls ``main()`` and finishes it.
+  /// Starts the operation: checks that it may run, calls ``main()`` and finishes it.
   ///
-  /// A queue calls this on one of its workers. The default implementation does nothing when the
-  /// operation has finished, finishes it without calling ``main()`` when it was cancelled (whatever
-  /// an overridden ``isFinished`` says), and otherwise runs ``main()``; after that, an override of
-  /// ``isFinished`` that still says false keeps the operation going until it reports.
+  /// A queue calls this method on one of its workers. The default implementation has three cases:
   ///
-  /// An override does not call `super`, sets its own `isExecuting` and `isFinished`, and begins by
-  /// looking at ``isCancelled``.
+  /// - If the operation has finished, the method does nothing.
+  /// - If the operation was cancelled, the method finishes it without calling ``main()``, whatever
+  ///   an override of ``isFinished`` returns.
+  /// - Otherwise the method calls ``main()``. If an override of ``isFinished`` still returns false
+  ///   after that, the operation keeps executing until the subclass reports its end.
   ///
-  /// - Precondition: Called manually: the operation is in no queue, not executing, and ready or
-  ///   cancelled.
+  /// An override doesn't call `super`. It checks ``isCancelled`` first, and sets its own
+  /// `isExecuting` and `isFinished`.
+  ///
+  /// - Precondition: If you call the method yourself, the operation isn't in a queue, isn't
+  ///   executing, and is ready or cancelled.
   open func start() {
     let isManual = life.current.phase == .created
     let isReadyManually = !isManual || isReady
@@ -151,34 +159,37 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// The work of a synchronous operation; the default does nothing.
+  /// Performs the work of a synchronous operation; the default implementation does nothing.
   ///
-  /// Called by the default ``start()``, once, on its thread, with no lock held. Look at
-  /// ``isCancelled`` from time to time. Overrides need not call `super`.
+  /// The default ``start()`` calls this method once, on the thread on which ``start()`` runs, with
+  /// no lock held. Check ``isCancelled`` from time to time. An override need not call `super`.
   open func main() {}
 
   /// Drops what ``main()`` runs; called when the operation has finished.
   func letGoOfWork() {}
 
-  /// Asks the operation to stop; it finishes by itself.
+  /// Requests that the operation stop; the operation finishes by itself.
   ///
-  /// Sets ``isCancelled``. An operation in a queue that has not started no longer waits for its
-  /// dependencies: the queue starts it ahead of others, without using up a slot, so that it leaves
-  /// without its ``main()`` being called; a suspended queue does so when it is resumed. One that is
-  /// in no queue finishes when it is added or started. One that is executing goes on until it looks
-  /// at ``isCancelled``. One that has finished isn't changed.
+  /// The method sets ``isCancelled``. The effect depends on the state of the operation:
+  ///
+  /// - If the operation is in a queue and hasn't started, it no longer waits for its dependencies.
+  ///   The queue starts it ahead of other operations and without a slot, so that it leaves the
+  ///   queue without a call of ``main()``. A suspended queue does so when it is resumed.
+  /// - If the operation isn't in a queue, it finishes when it is added to a queue or started.
+  /// - If the operation is executing, it continues until its code checks ``isCancelled``.
+  /// - If the operation has finished, nothing changes.
   ///
   /// An override calls `super`.
   open func cancel() { cancelAsRequested(reason: nil) }
 
-  /// Runs exactly once, on another thread, after ``isFinished`` turned true; nil from then on.
+  /// A block that runs once, on another thread, after ``isFinished`` became true; nil from then on.
   ///
-  /// The slot is free and dependents start when ``isFinished`` turns true. The operation stays
-  /// among its queue's `operations`, and waiting for the whole queue goes on, until the block
-  /// returned. A block that is set after the end never runs.
+  /// When ``isFinished`` becomes true, the slot of the operation is free and its dependents start.
+  /// Until the block has returned, the operation stays among the `operations` of its queue, and a
+  /// wait for the whole queue continues. A block that is set after the end never runs.
   ///
-  /// The blocks of several operations run in no particular order and may overlap, including those
-  /// of a queue that runs one operation at a time. If the order matters, do the work at the end of
+  /// The completion blocks of several operations run in no particular order and may overlap, even
+  /// in a queue that runs one operation at a time. If the order matters, do the work at the end of
   /// the operation instead.
   open var completionBlock: (@Sendable () -> Void)? {
     get { withLinks { $0.extra?.completionBlock } }
@@ -197,28 +208,31 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Status
 
-  /// Whether ``cancel()`` was called before the end.
+  /// Whether the operation was cancelled before it finished.
   open var isCancelled: Bool { isCancelledFlag }
 
-  /// Whether the work is going on.
+  /// Whether the operation is executing.
   open var isExecuting: Bool { life.current.phase == .executing }
 
-  /// Whether the operation is over: its work returned, or it was cancelled and left.
+  /// Whether the operation has finished: its work returned, or the operation was cancelled and
+  /// didn't run.
   open var isFinished: Bool { life.current.phase >= .ended }
 
-  /// The old name of ``isAsynchronous``.
+  /// Whether the operation is asynchronous; the old name of ``isAsynchronous``.
   open var isConcurrent: Bool { isAsynchronous }
 
-  /// Whether the work goes on after ``start()`` returned; false unless overridden.
+  /// Whether the work of the operation continues after ``start()`` has returned; false unless
+  /// overridden.
   ///
-  /// Queues ignore it.
+  /// Queues ignore this property.
   open var isAsynchronous: Bool { false }
 
-  /// Whether all dependencies have finished; true also while executing, finished, or cancelled.
+  /// Whether all dependencies of the operation have finished; also true if it is executing,
+  /// finished or cancelled.
   ///
-  /// An override can delay the start further; report that it turned true with
-  /// `didChangeValue(forKey: "isReady")`. It can't make the operation start before its dependencies
-  /// finished, with or without `super`.
+  /// An override can delay the start further. Report with `didChangeValue(forKey: "isReady")` that
+  /// the value became true. An override can't start the operation before its dependencies have
+  /// finished, whether it calls `super` or not.
   open var isReady: Bool {
     let life = life.current
     if life.isCancelled || life.phase > .enqueued { return true }
@@ -226,7 +240,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     return readiness.dependenciesAreFinished && !readiness.isHeld
   }
 
-  /// Why the operation was cancelled; nil after a plain ``cancel()``, and when it wasn't.
+  /// The reason of the cancellation; nil after a plain ``cancel()``, or if the operation wasn't
+  /// cancelled.
   public final var cancellationReason: (any Error)? {
     guard isCancelledFlag else { return nil }
     return layer.map { $0.reasonOfCancel } ?? withLinks { $0.extra?.cancellationReason }
@@ -236,38 +251,38 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Dependencies
 
-  /// Makes this operation wait until another one has finished, however that ended.
+  /// Makes this operation wait until another operation has finished, whatever its outcome.
   ///
-  /// May be called while this operation waits in a queue, and is honoured until it starts; after
-  /// that it is only recorded. Adding the same dependency again changes nothing. An operation that
-  /// is made to depend on itself is cancelled at once, with an ``OperationCycleError``.
+  /// You may call this method while the operation waits in a queue. A dependency delays the
+  /// operation if it is added before the start. After the start, the dependency is only recorded.
+  /// Adding the same dependency again changes nothing. An operation that is made to depend on
+  /// itself is immediately cancelled, with an ``OperationCycleError``.
   ///
-  /// Operations that wait for each other in a cycle are cancelled once one of them is in a queue,
-  /// and the dependency that completes the cycle is removed then, as ``OperationCycleError``
-  /// describes.
+  /// Operations that wait for each other in a cycle are cancelled once one of them is in a queue.
+  /// The dependency that completes the cycle is then removed, as ``OperationCycleError`` describes.
   ///
-  /// - Parameter op: In any queue or none; retained until this operation is released, or `op` is no
-  ///   dependency any more.
-  /// - Complexity: O(1), amortised.
+  /// - Parameter op: An operation in any queue or none. It is retained until this operation is
+  ///   released, or until `op` isn't a dependency anymore.
+  /// - Complexity: O(1), amortized.
   open func addDependency(_ op: Operation) {
     linkDependency(op)
     readinessMayFollow(op)
     valuesMayHaveChanged()
   }
 
-  /// Stops waiting for another operation, and forgets it.
+  /// Removes a dependency, so that this operation no longer waits for it.
   ///
-  /// - Parameter op: An operation that isn't a dependency is ignored.
-  /// - Complexity: O(1), amortised.
+  /// - Parameter op: The dependency. An operation that isn't a dependency is ignored.
+  /// - Complexity: O(1), amortized.
   open func removeDependency(_ op: Operation) {
     unlinkDependency(op)
     valuesMayHaveChanged()
   }
 
-  /// What was added with ``addDependency(_:)``, in that order, finished or not.
+  /// The operations that were added with ``addDependency(_:)``, in that order, finished or not.
   ///
-  /// Without what ``removeDependency(_:)`` removed, and without the one that completed a cycle
-  /// which was cancelled.
+  /// The array doesn't contain operations that ``removeDependency(_:)`` has removed. If a cycle was
+  /// cancelled, the array doesn't contain the dependency that completed the cycle.
   ///
   /// - Complexity: O(n), n the number of dependencies.
   open var dependencies: [Operation] { withDependencyList { $0.operations } }
@@ -276,16 +291,17 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Blocks the thread until the operation has finished.
   ///
-  /// Don't call it on the main thread of an app: the thread can't draw in the meantime. On Apple's
-  /// systems the wait doesn't raise the priority of the threads that run the operation, and Xcode's
-  /// Thread Performance Checker reports such a wait as a hang risk.
+  /// Don't call this method on the main thread of an app, because the thread can't draw in the
+  /// meantime. On Apple's systems, the wait doesn't raise the priority of the threads that run the
+  /// operation. Xcode's Thread Performance Checker reports such a wait as a hang risk.
   ///
-  /// In asynchronous code, use ``untilFinished()``. Neither waits for the completion block, nor for
-  /// observers of properties, which may be called at that moment.
+  /// In asynchronous code, use ``untilFinished()``. Neither method waits for the completion block,
+  /// or for observers of properties, which may be called at that moment.
   ///
-  /// - Precondition: Called by the code of another operation: this one doesn't wait for that, be it
-  ///   as a dependency, for the slot that it holds, or with code of its own. Called on the main
-  ///   thread: neither this operation nor what it waits for needs the main thread.
+  /// - Precondition: If the code of another operation calls the method, this operation doesn't wait
+  ///   for the calling operation: neither as a dependency, nor for the slot that the caller holds,
+  ///   nor with its own code. If the method is called on the main thread, neither this operation
+  ///   nor anything for which it waits needs the main thread.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }
@@ -295,14 +311,14 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// Suspends the task until the operation has finished; blocks no thread.
+  /// Suspends the task until the operation has finished, without blocking a thread.
   ///
-  /// Observers of properties may be called at the moment at which this returns, as after
+  /// Observers of properties may be called at the moment at which this method returns, as after
   /// ``waitUntilFinished()``.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled first; the operation goes on.
-  ///   ``OperationCycleError`` when the task is the body of an operation that this one waits for,
-  ///   be it as a dependency, for the slot that it holds, or with code of its own.
+  /// - Throws: `CancellationError` if the task is cancelled first; the operation continues.
+  ///   ``OperationCycleError`` if the task is the body of an operation for which this operation
+  ///   waits: as a dependency, for the slot that the caller holds, or with its own code.
   public final func untilFinished() async throws {
     if life.current.phase == .finished { return try Task.checkCancellation() }
     let token = try OwnWaits.begin(for: .operation(self))
@@ -324,7 +340,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Naming and scheduling
 
-  /// What the operation is called in descriptions; nil unless set.
+  /// The name of the operation in descriptions; nil unless set.
   open var name: String? {
     get { withLinks { $0.extra?.name } }
     set {
@@ -334,10 +350,12 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// What the program knows the operation by, such as a case of an enumeration; nil unless set.
+  /// A value by which the program identifies the operation, such as an enumeration case; nil unless
+  /// set.
   ///
-  /// The name is for people, the tag for code: it comes with the name in the origins of errors, in
-  /// graphs and in timelines. Its `==` and `hash(into:)` may be called from any thread.
+  /// The name is for people, and the tag is for code. The origins of errors, graphs and timelines
+  /// contain both the name and the tag. The `==` and the `hash(into:)` of the tag may be called
+  /// from any thread.
   public final var tag: (any Hashable & Sendable)? {
     get { withLinks { $0.extra?.tag } }
     set {
@@ -352,24 +370,24 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// The importance of the work to the person who uses the program.
   ///
-  /// The operation keeps the value for code that reads it. The class of its threads is that of its
-  /// queue: ``OperationQueue/qualityOfService``.
+  /// The operation stores the value for code that reads it. The threads of the operation have the
+  /// class of its queue: ``OperationQueue/qualityOfService``.
   open var qualityOfService: QualityOfService {
     get { withLinks { $0.extra?.qualityOfService ?? .default } }
     set { withLinks { $0.makeExtra().qualityOfService = newValue } }
   }
 
-  /// Recorded, and without effect.
+  /// A recorded value from 0 to 1, without effect.
   @available(*, deprecated, message: "Set qualityOfService instead; this value has no effect.")
   open var threadPriority: Double {
     get { withLinks { $0.extra?.threadPriority ?? 0.5 } }
     set { withLinks { $0.makeExtra().threadPriority = min(max(newValue, 0), 1) } }
   }
 
-  /// How early the operation starts among those of its queue that are ready.
+  /// The priority of the operation among the ready operations of its queue.
   ///
-  /// May be changed while the operation waits in its queue; it then stands among its new equals
-  /// where it would if it had always been there.
+  /// You may change the priority while the operation waits in its queue. The operation then takes
+  /// its place among the operations of the new priority, as if it had always had that priority.
   open var queuePriority: QueuePriority {
     get { withLinks { $0.priority } }
     set {
@@ -384,19 +402,19 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Identity and text
 
-  /// Whether both are the same object.
+  /// Returns whether both operations are the same object.
   public static func == (a: Operation, b: Operation) -> Bool { a === b }
 
-  /// Hashes the identity of the object.
+  /// Hashes the identity of the operation.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
   /// The name that was set, or the type: what texts call the operation.
   package final var label: String { name ?? "\(type(of: self))" }
 
-  /// The name, or the type when there is none, and the state.
+  /// The name of the operation, or its type if it has no name, and its state.
   open var description: String { "\(label) (\(stateText))" }
 
-  /// The description and what the operation waits for.
+  /// The description of the operation, and the causes for which it waits.
   open var debugDescription: String {
     let causes = waitCauses
     if causes.isEmpty { return description }

@@ -1,9 +1,12 @@
 public import Dispatch
 
-/// Runs operations when their dependencies have finished, by priority, some at a time.
+/// A queue that runs operations by priority when their dependencies have finished, some at the same
+/// time.
 ///
-/// Add operations; the queue starts each on one of its workers, as soon as it is ready and a slot
-/// is free. It keeps itself and its operations alive until all have finished.
+/// Add operations to the queue. The queue starts each operation on one of its workers, as soon as
+/// the operation is ready and a slot is free. A *slot* is one of the operations that a queue may
+/// run at a time. The queue keeps itself and its operations alive until all operations have
+/// finished.
 ///
 /// ```swift
 /// let queue = OperationQueue()
@@ -12,14 +15,14 @@ public import Dispatch
 /// try await queue.untilAllOperationsAreFinished()
 /// ```
 ///
-/// All members can be used from any thread, also from inside operations and their callbacks. A
+/// You can use all members from any thread, including inside operations and their callbacks. A
 /// queue never calls an operation on the thread that adds it, cancels it or resumes the queue.
 ///
-/// Subclasses restate `@unchecked Sendable`, protect what they add, and inherit both initialisers
-/// or override them. An override of ``addOperation(_:)-(Operation)`` may do something before and
-/// after `super`, or leave the operation out. Overrides of settings, such as ``isSuspended``,
-/// change what the program reads; the queue goes by what `super` was given. In a file that imports
-/// Foundation too, see <doc:/CoreOperations/BesideFoundation>.
+/// A subclass restates `@unchecked Sendable`, protects the properties that it adds, and inherits or
+/// overrides both initializers. An override of ``addOperation(_:)-(Operation)`` may run code before
+/// and after `super`, or leave the operation out. Overrides of settings, such as ``isSuspended``,
+/// change the values that the program reads. The queue uses the values that `super` received. If a
+/// file also imports Foundation, see <doc:/CoreOperations/BesideFoundation>.
 open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
@@ -43,7 +46,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   // file that imports Foundation too finds `OperationQueue()` ambiguous instead of getting
   // Foundation's.
 
-  /// Creates a queue that runs on the shared pool of threads.
+  /// Creates a queue that runs on the shared thread pool.
   public init() {
     ownExecutor = DefaultExecutor.forQueue()
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
@@ -55,7 +58,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Creates a queue that runs on an executor.
   ///
-  /// - Parameter executor: Runs the queue's workers, and completion blocks.
+  /// - Parameter executor: The executor of the queue's workers and completion blocks.
   public init(executor: any OperationExecutor) {
     ownExecutor = executor
     scheduler = Scheduler(source: WorkerSource(executor), completionExecutor: executor)
@@ -95,46 +98,49 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   // MARK: Adding
 
-  /// Adds an operation.
+  /// Adds an operation to the queue.
   ///
-  /// An override also gets an operation for each closure that is added. It doesn't get those of
-  /// ``addOperations(_:)``, nor children of groups and prerequisites of conditions.
+  /// An override also receives an operation for each closure that is added. An override doesn't
+  /// receive the operations of ``addOperations(_:)``, children of groups, or prerequisite
+  /// operations of conditions.
   ///
-  /// - Parameter op: Retained until it has finished.
-  /// - Precondition: It is in no queue, and has neither started nor finished.
+  /// - Parameter op: The operation, which is retained until it has finished.
+  /// - Precondition: The operation isn't in a queue, and has neither started nor finished.
   open func addOperation(_ op: Operation) { enqueue(op) }
 
   /// Adds a closure as an operation.
   ///
-  /// The operation is made when something looks at it, such as ``operations``: until then a closure
-  /// takes a fraction of its time and memory. What looks, or the first operation that is added
-  /// behind n closures, makes those n operations in one step.
+  /// The operation is created when something accesses it, ``operations`` for example. Until then, a
+  /// closure takes a fraction of the time and memory of an operation. Such an access, or the first
+  /// operation that is added behind n closures, creates the n operations in one step.
   ///
-  /// - Parameter block: Runs on a worker. It is released when it has returned, before a wait for
-  ///   the operation returns. A `deinit` that this calls may itself wait for the queue. If it waits
-  ///   for something else, a semaphore for example, the operation keeps its slot until then.
+  /// - Parameter block: A closure that runs on a worker. The closure is released when it has
+  ///   returned, before a wait for the operation returns. A `deinit` that this release calls may
+  ///   itself wait for the queue. If the `deinit` waits for something else, such as a semaphore,
+  ///   the operation keeps its slot until then.
   open func addOperation(_ block: @escaping @Sendable () -> Void) {
     if scheduler.closureAdded(block, owner: self) { return }
     addOperation(BlockOperation(block: block))
   }
 
-  /// Adds an async closure as an operation, which holds its slot until the closure returned.
+  /// Adds an async closure as an operation, which holds its slot until the closure has returned.
   ///
-  /// On Linux and Android, the closure may begin on the worker that starts it. After a suspension
-  /// it resumes on the shared thread pool, whichever executor or underlying queue this queue has.
-  /// On Apple's systems it runs on the standard library's pool. If the executor is a `TaskExecutor`
-  /// too, it runs all of the closure.
+  /// On Linux and Android, the closure may begin on the worker that starts it. After a suspension,
+  /// the closure resumes on the shared thread pool, whichever executor or underlying queue this
+  /// queue has. On Apple's systems, the closure runs on the standard library's pool. If the
+  /// executor is also a `TaskExecutor`, it runs all of the closure.
   ///
-  /// - Parameter block: Runs in a task of its own, which is cancelled with the operation.
+  /// - Parameter block: A closure that runs in a separate task, which is cancelled with the
+  ///   operation.
   open func addOperation(_ block: @escaping @Sendable () async -> Void) {
     addOperation(AsyncBlockOperation(block))
   }
 
-  /// Adds operations, and may block until they have finished.
+  /// Adds operations, and optionally blocks the thread until they have finished.
   ///
   /// - Parameters:
-  ///   - ops: Added in order, as one batch.
-  ///   - wait: Whether to return only when all of `ops` have finished.
+  ///   - ops: The operations, which are added in order, in one batch.
+  ///   - wait: Whether the method returns only when all of `ops` have finished.
   @available(*, noasync, message: "It may block the thread; use 'addOperations(_:)' and await.")
   open func addOperations(_ ops: [Operation], waitUntilFinished wait: Bool) {
     // Not the open method, whose override may call this one.
@@ -142,55 +148,58 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     if wait { for operation in ops { operation.waitUntilFinished() } }
   }
 
-  /// Adds operations as one batch.
+  /// Adds operations in one batch.
   ///
-  /// - Parameter ops: Added in order; ready ones of equal priority start in this order.
-  /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
+  /// - Parameter ops: The operations, which are added in order. Ready operations of equal priority
+  ///   start in this order.
+  /// - Complexity: O(n + e), n the number of operations and e the number of their dependencies.
   open func addOperations(_ ops: [Operation]) { enqueue(ops) }
 
   /// Adds a block that runs when everything added before has finished, and before anything added
   /// later starts.
   ///
-  /// A barrier takes a slot, obeys suspension, is no operation, isn't cancelled by
-  /// ``cancelAllOperations()``, and is waited for.
+  /// A barrier takes a slot, and doesn't start while the queue is suspended. A wait for the queue
+  /// also waits for the barrier. A barrier isn't an operation, and ``cancelAllOperations()``
+  /// doesn't cancel it.
   ///
-  /// An operation before the barrier that needs one behind it could never run. Such a cycle ends
-  /// like one of dependencies: the operation whose coming or whose new dependency closes it is
-  /// cancelled, with an ``OperationCycleError`` that names the path.
+  /// An operation before the barrier can never run if it needs an operation behind the barrier.
+  /// Such a cycle ends like a cycle of dependencies. The operation whose arrival or new dependency
+  /// completes the cycle is cancelled, with an ``OperationCycleError`` that names the path.
   ///
-  /// - Parameter barrier: Runs on a worker.
-  /// - Complexity: O(n + e), n the number of operations since the barrier before, and e that of
-  ///   what they depend on.
+  /// - Parameter barrier: A block that runs on a worker.
+  /// - Complexity: O(n + e), n the number of operations since the previous barrier, and e the
+  ///   number of their dependencies.
   open func addBarrierBlock(_ barrier: @escaping @Sendable () -> Void) {
     scheduler.barrierAdded(barrier, owner: self)
   }
 
   // MARK: Managing
 
-  /// The operations that have not left, in the order of adding.
+  /// The operations that haven't left the queue, in the order of adding.
   ///
-  /// An operation leaves when it has finished and its completion block returned.
+  /// An operation leaves the queue when it has finished and its completion block has returned.
   ///
-  /// - Complexity: O(n).
+  /// - Complexity: O(n), n the number of operations.
   public var operations: [Operation] { scheduler.members }
 
-  /// How many operations have not left.
+  /// The number of operations that haven't left the queue.
   public var operationCount: Int { scheduler.memberCount }
 
   /// Cancels every operation that is in the queue at this moment; barriers stay.
   ///
-  /// Nothing is started before all have been cancelled.
+  /// The queue starts nothing before all operations have been cancelled.
   open func cancelAllOperations() { cancelAll(reason: nil) }
 
   /// Blocks the thread until the queue is empty.
   ///
-  /// Completion blocks have returned then, and barriers have run. Observers of properties have been
-  /// called, unless another thread made a change at that moment. In asynchronous code, use
-  /// ``untilAllOperationsAreFinished()``.
+  /// When the method returns, completion blocks have returned and barriers have run. Observers of
+  /// properties have been called, unless another thread made a change at that moment. In
+  /// asynchronous code, use ``untilAllOperationsAreFinished()``.
   ///
-  /// - Precondition: Not called by an operation that the queue waits for, nor by an observer or an
-  ///   override that such an operation waits for, nor by a completion block of one of its
-  ///   operations. On the main thread: nothing in the queue needs the main thread.
+  /// - Precondition: The caller isn't an operation for which the queue waits. Nor is it an observer
+  ///   or an override for which such an operation waits, or a completion block of one of the
+  ///   queue's operations. If the method is called on the main thread, nothing in the queue needs
+  ///   the main thread.
   @available(*, noasync, message: "It blocks; use 'try await untilAllOperationsAreFinished()'.")
   open func waitUntilAllOperationsAreFinished() {
     if scheduler.isInOwnCompletion {
@@ -210,10 +219,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     OwnWaits.end(token)
   }
 
-  /// Suspends the task until the queue is empty; blocks no thread.
+  /// Suspends the task until the queue is empty, without blocking a thread.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled first; the operations go on.
-  ///   ``OperationCycleError`` when the task is the body of an operation that the queue waits for.
+  /// - Throws: `CancellationError` if the task is cancelled first; the operations continue.
+  ///   ``OperationCycleError`` if the task is the body of an operation for which the queue waits.
   public final func untilAllOperationsAreFinished() async throws {
     let token = try OwnWaits.begin(for: .queue(self))
     defer { OwnWaits.end(token) }
@@ -225,14 +234,15 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// How much of the work is done.
+  /// The progress of the queue, counted in operations.
   open var progress: OperationQueueProgress { ownProgress }
 
   // MARK: Configuring
 
-  /// What the queue is called: the type and the address of the object, until a name is set.
+  /// The name of the queue; the type and the address of the object, until a name is set.
   ///
-  /// Never nil; setting nil brings the first name back. The name of ``main`` can't be changed.
+  /// The name is never nil. Setting nil restores the first name. The name of ``main`` can't be
+  /// changed.
   open var name: String? {
     get { settings.withLock { $0.name } ?? firstName }
     set {
@@ -258,14 +268,16 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     return name == firstName ? nil : name
   }
 
-  /// How many operations may be executing at once.
+  /// The maximum number of operations that may execute at the same time.
   ///
-  /// A change takes effect at once: raising it starts more, lowering it starts none until enough
-  /// have finished. With 0 nothing starts. That of ``main`` is 1, and setting it is ignored.
+  /// A change takes effect immediately. If you raise the limit, the queue starts more operations.
+  /// If you lower the limit, the queue starts no operation until enough operations have finished.
+  /// With a limit of 0, nothing starts. The limit of ``main`` is 1, and setting it is ignored.
   ///
-  /// - Precondition: Not negative, or ``defaultMaxConcurrentOperationCount``.
-  /// - Complexity: To raise it O(1); to lower it that of looking at what executes, and at what that
-  ///   waits for with its own code, and O(n) for n closures that nothing has looked at.
+  /// - Precondition: The limit isn't negative, or it is ``defaultMaxConcurrentOperationCount``.
+  /// - Complexity: Raising the limit is O(1). Lowering the limit checks the executing operations,
+  ///   and everything for which their own code waits. It is O(n) for n closures that nothing has
+  ///   accessed.
   open var maxConcurrentOperationCount: Int {
     get { scheduler.requestedLimit }
     set {
@@ -281,14 +293,14 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// As many operations at once as the executor has threads for; the default.
+  /// The default limit: as many operations at the same time as the executor has threads for.
   public static let defaultMaxConcurrentOperationCount = -1
 
-  /// Whether the queue starts nothing new.
+  /// Whether the queue is suspended, so that it starts nothing new.
   ///
-  /// After it was set to true, no further start is decided; an operation whose start was decided
-  /// before may still enter its body. Executing operations go on. ``main`` can't be suspended:
-  /// setting this is ignored there.
+  /// After the property was set to true, the queue decides no further start. An operation whose
+  /// start was decided before may still enter its body. Executing operations continue. ``main``
+  /// can't be suspended: setting its property is ignored.
   open var isSuspended: Bool {
     get { scheduler.isSuspended }
     set {
@@ -300,11 +312,11 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// The importance of the queue's work to the person who uses the program.
   ///
-  /// On Apple's systems, workers that the queue requests after the change run on Dispatch's global
-  /// queue of that class, and so do completion blocks. The property has no effect on Linux and
-  /// Android, in a queue with an ``underlyingQueue`` or an executor of its own, and in ``main``.
-  /// On Linux and Android, a queue whose operations compute on all processors delays the first
-  /// operation of another queue by about 5 ms. Set a limit to keep a processor free.
+  /// On Apple's systems, workers that the queue requests after a change run on Dispatch's global
+  /// queue of that class. Completion blocks run on that global queue too. The property has no
+  /// effect on Linux and Android, in a queue with an ``underlyingQueue`` or its own executor, and
+  /// in ``main``. On Linux and Android, a queue whose operations compute on all processors delays
+  /// the first operation of another queue by about 5 ms. Set a limit to keep a processor free.
   open var qualityOfService: QualityOfService {
     get { settings.withLock { $0.qualityOfService } }
     set {
@@ -313,18 +325,19 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// The dispatch queue that the workers run on; nil for the queue's own executor.
+  /// The dispatch queue on which the workers run; nil if the queue uses its own executor.
   ///
-  /// Whether the queue is empty is looked at in the same step as the change: an operation that
-  /// another thread adds at that time runs on the new dispatch queue, or was there before, which is
-  /// a mistake. Of several threads that set it at once, one is the last.
+  /// The check that the queue is empty and the change happen in one step. An operation that another
+  /// thread adds at that time runs on the new dispatch queue, or was in the queue before the
+  /// change. The second case violates the precondition. If several threads set the property at the
+  /// same time, the last value remains.
   ///
-  /// Async closures and bodies don't run there, but on the shared thread pool, or on the standard
-  /// library's pool on Apple's systems.
+  /// Async closures and bodies don't run on the dispatch queue. They run on the shared thread pool,
+  /// or on the standard library's pool on Apple's systems.
   ///
-  /// That of ``main`` is the main dispatch queue, and setting it is ignored.
+  /// The underlying queue of ``main`` is the main dispatch queue, and setting it is ignored.
   ///
-  /// - Precondition: The queue is empty when this is set.
+  /// - Precondition: The queue is empty when the property is set.
   open var underlyingQueue: DispatchQueue? {
     get { scheduler.source.underlyingQueue }
     set {
@@ -345,36 +358,36 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// The queue whose operation runs on this thread or in this task.
   ///
-  /// Outside of any operation of a queue, it is ``main`` on the main thread and in code of the main
-  /// dispatch queue, and nil elsewhere.
+  /// Outside of any operation of a queue, the value is ``main`` on the main thread and in code of
+  /// the main dispatch queue. Elsewhere the value is nil.
   open class var current: OperationQueue? {
     ThreadContext.queueRunningHere ?? (MainThread.isCurrent ? sharedMain : nil)
   }
 
-  /// The queue of the main thread; it runs one operation at a time on the main dispatch queue.
+  /// The queue of the main thread, which runs one operation at a time on the main dispatch queue.
   ///
-  /// The whole process shares it, so it can't be suspended, and its limit, name and dispatch queue
-  /// can't be changed.
+  /// The whole process shares this queue. Therefore you can't suspend it, or change its limit, name
+  /// or dispatch queue.
   open class var main: OperationQueue { sharedMain }
 
   private static let sharedMain = OperationQueue(main: .main)
 
   // MARK: Identity and text
 
-  /// Whether both are the same object.
+  /// Returns whether both queues are the same object.
   public static func == (a: OperationQueue, b: OperationQueue) -> Bool { a === b }
 
-  /// Hashes the identity of the object.
+  /// Hashes the identity of the queue.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// The name, how many operations there are, and whether the queue is suspended.
+  /// The name of the queue, the number of its operations, and whether the queue is suspended.
   open var description: String {
     let count = operationCount
     let members = counted(count, "operation")
     return "\(name ?? label) (\(members)\(isSuspended ? ", suspended" : ""))"
   }
 
-  /// The description, and those of the first few operations.
+  /// The description of the queue, and the descriptions of its first few operations.
   open var debugDescription: String {
     let operations = operations
     if operations.isEmpty { return description }
