@@ -10,9 +10,9 @@ import Synchronization
 ///
 /// An executor that is also a `TaskExecutor` runs async bodies as well. Otherwise async bodies run
 /// on the shared thread pool, or on the standard library's pool on Apple's systems. `DispatchQueue`
-/// is a `TaskExecutor` from macOS 15.4 and iOS 18.4 on. On these systems, `extension DispatchQueue:
-/// OperationExecutor` runs async bodies on the dispatch queue; on older systems and on Linux, it
-/// doesn't.
+/// is a `TaskExecutor` from macOS 15.4 and iOS 18.4 on. On these systems, async bodies run on the
+/// dispatch queue if the program contains `extension DispatchQueue: OperationExecutor`. On older
+/// systems and on Linux, they don't.
 ///
 /// ```swift
 /// struct OneThread: OperationExecutor {

@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Objects whose properties can be observed, and whose overrides report their changes.
+/// A type whose properties can be observed, and whose overrides report their changes.
 ///
-/// What Foundation's key-value observing does on Apple's systems, as far as operations need it.
+/// The protocol provides the part of Foundation's key-value observing on Apple's systems that
+/// operations need.
 ///
 /// ```swift
 /// let token = queue.observe(\.operationCount) { queue, _ in
@@ -14,17 +15,19 @@ public protocol KeyValueObservable: AnyObject, Sendable {}
 extension Operation: KeyValueObservable {
   /// Announces that a property of the operation is about to change.
   ///
-  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other.
+  /// - Parameter key: The name of the property: `isExecuting`, `isFinished`, `isReady` or any
+  ///   other.
   public func willChangeValue(forKey key: String) {}
 
   /// Reports that a property of the operation has changed.
   ///
-  /// Subclasses that keep their own `isFinished` or `isReady` call this after it changed: the end
-  /// and the readiness of such an operation are found by looking at these properties now. Reporting
-  /// the end early or twice does no harm.
+  /// Call this method after a change of `isFinished` or `isReady` in a subclass that stores these
+  /// properties itself. The method reads these properties, and thereby finds the end and the
+  /// readiness of the operation. Reporting the end early or twice does no harm.
   ///
-  /// - Parameter key: `isExecuting`, `isFinished`, `isReady` or any other. With a property of the
-  ///   subclass, `state` for instance, both are looked at, since they may depend on it.
+  /// - Parameter key: The name of the property: `isExecuting`, `isFinished`, `isReady` or any
+  ///   other. If the property is the subclass's own, `state` for instance, the method reads both
+  ///   `isFinished` and `isReady`, since they may depend on it.
   public func didChangeValue(forKey key: String) {
     switch key {
     case "isFinished", "finished": finishIfOverridden()
@@ -75,17 +78,17 @@ extension OperationQueue: KeyValueObservable {}
 extension KeyValueObservable {
   /// Announces that a property is about to change.
   ///
-  /// - Parameter keyPath: The property.
+  /// - Parameter keyPath: The key path of the property.
   public func willChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
     observers?.announce(keyPath, of: self)
   }
 
   /// Reports that a property has changed.
   ///
-  /// A key path to an override differs from one to what it overrides, so the operation is simply
-  /// looked at again, whichever it is.
+  /// A key path to an override differs from a key path to the overridden property. Therefore the
+  /// method checks the operation again, whichever key path it receives.
   ///
-  /// - Parameter keyPath: The property.
+  /// - Parameter keyPath: The key path of the property.
   public func didChangeValue<Value>(for keyPath: KeyPath<Self, Value>) {
     (self as? Operation)?.lookAgain()
     observers?.look(at: self)
@@ -99,27 +102,30 @@ extension KeyValueObservable {
   /// }
   /// ```
   ///
-  /// Values that can't be compared count as changed whenever anything about the object has changed.
+  /// If the values of a property can't be compared, each change of the object counts as a change of
+  /// the property.
   ///
-  /// The thread that makes a change calls the observers before it goes on. When another thread is
-  /// just calling the same observer, for a change of its own, the first one doesn't wait: the other
-  /// thread calls the observer again when it has returned. Therefore a wait promises this about
+  /// The thread that makes a change calls the observers before it continues. If another thread is
+  /// calling the same observer for another change, the first thread doesn't wait. The other thread
+  /// calls the observer again when the observer has returned. Therefore a wait promises this about
   /// observers:
   ///
-  /// - When a wait for an operation ends, an observer of its end may not have been called yet: a
-  ///   wait that begins at that moment returns at once, also when the observer itself begins it.
+  /// - When a wait for an operation ends, an observer of the operation's end may not have been
+  ///   called yet. A wait that begins at that moment returns immediately, even if the observer
+  ///   itself begins the wait.
   /// - When the wait for a whole queue ends, observers of the end of each operation have been
-  ///   called and have returned, unless another thread was calling them, because it cancelled the
-  ///   operation at that moment for example.
+  ///   called and have returned. The exception is an observer that another thread was calling, for
+  ///   example because the thread cancelled the operation at that moment.
   ///
-  /// Work for which others have to wait belongs into an operation or a completion block.
+  /// If other code has to wait for work, do the work in an operation or a completion block.
   ///
   /// - Parameters:
-  ///   - keyPath: The property.
-  ///   - options: Which values the handler gets, and when it is called.
-  ///   - changeHandler: Called after a change on the thread that made it, or on one that is calling
-  ///     it for an earlier change; one call at a time, without a lock held.
-  /// - Returns: Ends the observation when it is invalidated or released.
+  ///   - keyPath: The key path of the property.
+  ///   - options: The values that the handler receives, and the times at which it is called.
+  ///   - changeHandler: A closure that is called after a change, one call at a time, without a lock
+  ///     held. The calling thread is the thread that made the change, or a thread that is calling
+  ///     the closure for an earlier change.
+  /// - Returns: A token that ends the observation when it is invalidated or released.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>,
     options: ObservingOptions = [],
@@ -143,7 +149,7 @@ extension KeyValueObservable {
   }
 }
 
-/// The change of an observed property, as its observer gets it.
+/// A value that describes the change of an observed property to its observer.
 ///
 /// ```swift
 /// let token = operation.observe(\.queuePriority, options: [.old, .new]) { _, change in
@@ -154,30 +160,31 @@ public struct ObservedChange<Value> {
   /// The value before the change; nil without the option ``ObservingOptions/old``.
   public var oldValue: Value?
   /// The value after the change; nil without the option ``ObservingOptions/new``, and in a call
-  /// that comes before the change.
+  /// before the change.
   public var newValue: Value?
 }
 
 extension ObservedChange: Sendable where Value: Sendable {}
 
-/// Which values an observer of a property gets, and when it is called.
+/// Options that determine the values that an observer receives, and the times at which it is
+/// called.
 public struct ObservingOptions: OptionSet, Sendable {
-  /// The bits.
+  /// The bits of the options.
   public let rawValue: Int
   /// Creates options from bits.
   public init(rawValue: Int) { self.rawValue = rawValue }
-  /// The value after the change.
+  /// The observer receives the value after the change.
   public static let new = ObservingOptions(rawValue: 1)
-  /// The value before the change.
+  /// The observer receives the value before the change.
   public static let old = ObservingOptions(rawValue: 2)
-  /// A call at once, with the value at that time.
+  /// The observer is called immediately, with the value at that time.
   public static let initial = ObservingOptions(rawValue: 4)
-  /// A call also before each change that is announced with `willChangeValue(for:)` and the same key
-  /// path.
+  /// The observer is also called before each change that `willChangeValue(for:)` announces with the
+  /// same key path.
   public static let prior = ObservingOptions(rawValue: 8)
 }
 
-/// The observation of a property, until it is invalidated or this token is released.
+/// A token that keeps the observation of a property alive until it is invalidated or released.
 ///
 /// ```swift
 /// let token = operation.observe(\.isCancelled) { operation, _ in print(operation) }
@@ -191,8 +198,8 @@ public final class ObservationToken: Sendable {
 
   deinit { invalidate() }
 
-  /// Ends the observation; a call that is being made goes on.
+  /// Ends the observation; a call that is being made continues.
   ///
-  /// Doing so again changes nothing.
+  /// Invalidating the token again changes nothing.
   public func invalidate() { end.take()?.call() }
 }

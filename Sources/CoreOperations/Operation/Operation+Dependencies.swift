@@ -1,17 +1,18 @@
 extension Operation {
-  /// Makes this operation wait until each of several others has finished, however they ended.
+  /// Makes this operation wait until each of several operations has finished, whatever their
+  /// outcomes.
   ///
-  /// Calls ``addDependency(_:)`` for each, in order. If this operation is in a queue already and
-  /// has no other dependencies, it may start when those added first have finished, before the rest
-  /// is added.
+  /// The method calls ``addDependency(_:)`` for each operation, in order. If this operation is
+  /// already in a queue and has no other dependencies, it may start before all dependencies are
+  /// added. It does so if the dependencies that were added first have finished.
   ///
   /// ```swift
   /// let merge = BlockOperation { mergeAll() }
   /// merge.addDependencies(downloads)
   /// ```
   ///
-  /// - Parameter operations: In any queue or none, finished or not.
-  /// - Complexity: O(n), amortised, n the number of operations.
+  /// - Parameter operations: The dependencies, in any queue or none, finished or not.
+  /// - Complexity: O(n), amortized, n the number of operations.
   public final func addDependencies<Operations: Sequence>(_ operations: Operations)
   where Operations.Element: Operation {
     for operation in operations { addDependency(operation) }

@@ -1,13 +1,15 @@
-/// The name and the tag of an operation, in values that may outlive it, such as errors.
+/// A label with the name and the tag of an operation, for values that may outlive it, such as
+/// errors.
 ///
-/// The name is for people, the tag for code. With a `Step` that is an enumeration of the program,
+/// The name is for people, and the tag is for code. Set both, for example with an enumeration
+/// `Step` of your program:
 ///
 /// ```swift
 /// send.name = "send order 7"
 /// send.tag = Step.send(order: 7)
 /// ```
 ///
-/// code that gets a failure of the module AdvancedOperations finds out which step it was:
+/// Code that receives a failure of the module AdvancedOperations then finds out which step failed:
 ///
 /// ```swift
 /// for cause in failure.rootCauses {
@@ -15,12 +17,12 @@
 /// }
 /// ```
 public struct OperationLabel: Sendable {
-  /// The name of the operation, or its type if it had none.
+  /// The name of the operation, or its type if it had no name.
   public let name: String
-  /// The tag of the operation; nil if it had none.
+  /// The tag of the operation; nil if it had no tag.
   public let tag: (any Hashable & Sendable)?
 
-  /// Creates a label, to compare others with.
+  /// Creates a label, with which you can compare other labels.
   public init(_ name: String, tag: (any Hashable & Sendable)? = nil) {
     self.name = name
     self.tag = tag
@@ -28,7 +30,7 @@ public struct OperationLabel: Sendable {
 }
 
 extension OperationLabel: Hashable {
-  /// Whether both have the same name and the same tag.
+  /// Returns whether both labels have the same name and the same tag.
   public static func == (a: Self, b: Self) -> Bool {
     a.name == b.name && a.tag.map { AnyHashable($0) } == b.tag.map { AnyHashable($0) }
   }
@@ -46,7 +48,7 @@ extension OperationLabel: ExpressibleByStringInterpolation {
 }
 
 extension OperationLabel: CustomStringConvertible {
-  /// The name.
+  /// The name of the operation.
   public var description: String { name }
 }
 

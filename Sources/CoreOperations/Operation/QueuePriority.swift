@@ -1,8 +1,8 @@
 extension Operation {
-  /// How early a ready operation is started, relative to the others in its queue.
+  /// A priority that determines the order in which a queue starts its ready operations.
   ///
-  /// Priorities order what is ready; they never make an operation overtake its dependencies.
-  /// Among the ready operations of one priority, the one that was added first starts first.
+  /// Priorities order ready operations. They never make an operation overtake its dependencies.
+  /// Among the ready operations of one priority, the operation that was added first starts first.
   ///
   /// ```swift
   /// let alert = BlockOperation { ring() }
@@ -10,21 +10,22 @@ extension Operation {
   /// queue.addOperation(alert)
   /// ```
   public enum QueuePriority: Int, Sendable, CaseIterable, Comparable {
-    /// After everything else.
+    /// The operation starts after all other ready operations.
     case veryLow = -8
-    /// After operations of normal priority.
+    /// The operation starts after ready operations of normal priority.
     case low = -4
-    /// The default.
+    /// The operation has the default priority.
     case normal = 0
-    /// Before operations of normal priority.
+    /// The operation starts before ready operations of normal priority.
     case high = 4
-    /// Before everything else that is ready and not started.
+    /// The operation starts before all other operations that are ready and not started.
     case veryHigh = 8
 
-    /// The priority nearest to a raw value, moving towards ``normal`` and stopping at the first.
+    /// Creates the priority nearest to a raw value, in the direction of ``normal``.
     ///
-    /// As documented for `NSOperation.queuePriority`: -10 gives ``veryLow``, 10 ``veryHigh``, and a
-    /// value between two constants the one that is nearer to ``normal``.
+    /// The conversion follows the documentation of `NSOperation.queuePriority`. For example, -10
+    /// results in ``veryLow``, and 10 in ``veryHigh``. A value between two constants results in the
+    /// constant that is nearer to ``normal``.
     ///
     /// ```swift
     /// let priority = Operation.QueuePriority(clamping: 7)   // .high
@@ -41,7 +42,7 @@ extension Operation {
       }
     }
 
-    /// Whether the first is started later than the second.
+    /// Returns whether the first priority starts later than the second priority.
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
   }
 }

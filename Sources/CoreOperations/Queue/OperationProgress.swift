@@ -1,5 +1,5 @@
-/// How far something is: an operation, the children of a group, the operations of a queue or of an
-/// observer.
+/// A value that describes the progress of an operation, of a group's children, or of a queue's or
+/// an observer's operations.
 ///
 /// ```swift
 /// let copy = ResultOperation(name: "copy") {
@@ -12,22 +12,24 @@
 /// )
 /// ```
 public struct OperationProgress: Sendable, Hashable {
-  /// How many units are done.
+  /// The number of completed units.
   public let completedUnitCount: Int64
-  /// How many units there are in all.
+  /// The total number of units.
   public let totalUnitCount: Int64
-  /// How much is done, from 0 to 1; 0 when there are no units.
+  /// The completed fraction of the work, from 0 to 1; 0 if there are no units.
   ///
-  /// More than the units that are done if parts of others are done as well.
+  /// The fraction is greater than the quotient of the counts if parts of other units are completed
+  /// as well.
   public let fractionCompleted: Double
 
-  /// Creates a progress.
+  /// Creates a progress value.
   ///
   /// - Parameters:
-  ///   - completedUnitCount: How many units are done.
-  ///   - totalUnitCount: How many units there are in all.
-  ///   - fractionCompleted: How much is done, with parts of units; the quotient of the counts if nil.
-  ///     Limited to the range from 0 to 1; 0 if it isn't a number.
+  ///   - completedUnitCount: The number of completed units.
+  ///   - totalUnitCount: The total number of units.
+  ///   - fractionCompleted: The completed fraction, including parts of units; the quotient of the
+  ///     counts if nil. The value is limited to the range from 0 to 1. It is 0 if it isn't a
+  ///     number.
   public init(
     completedUnitCount: Int64,
     totalUnitCount: Int64,
@@ -42,10 +44,11 @@ public struct OperationProgress: Sendable, Hashable {
   }
 }
 
-/// How much of a queue's work is done, counted in operations.
+/// An object that reports the progress of a queue, counted in operations.
 ///
-/// Counts what was added and what has left since the queue was last empty; with a total that was
-/// set, until another one is.
+/// The object counts the operations that were added and that have left the queue since the queue
+/// was last empty. If a total was set, the counts continue even if the queue becomes empty, until
+/// another total is set.
 ///
 /// ```swift
 /// let progress = queue.progress
@@ -57,11 +60,12 @@ public final class OperationQueueProgress: Sendable {
 
   init(scheduler: Scheduler) { self.scheduler = scheduler }
 
-  /// How many operations there are in all; the number that was added, unless it was set.
+  /// The total number of operations; the number of added operations, unless a total was set.
   ///
-  /// Set it when more will be added than are there, before the first is added: it stays until set
-  /// again, or given back with ``resetTotalUnitCount()``, and the counts go on where the queue is
-  /// empty in between. An empty queue counts from 0 again when it is set.
+  /// If you will add more operations later, set the total before you add the first operation. The
+  /// total stays until you set it again or call ``resetTotalUnitCount()``. In the meantime, the
+  /// counts continue even if the queue becomes empty. If the queue is empty when you set the total,
+  /// the queue counts from 0 again.
   public var totalUnitCount: Int64 {
     get { ownTotal.withLock { $0 } ?? scheduler.progress.added }
     set {
@@ -70,19 +74,19 @@ public final class OperationQueueProgress: Sendable {
     }
   }
 
-  /// Makes ``totalUnitCount`` count what was added again, after it was set.
+  /// Makes ``totalUnitCount`` the number of added operations again, after a total was set.
   public func resetTotalUnitCount() {
     ownTotal.withLock { $0 = nil }
     scheduler.totalChanged(isSet: false)
   }
 
-  /// How many operations have left.
+  /// The number of operations that have left the queue.
   public var completedUnitCount: Int64 { scheduler.progress.left }
 
-  /// From 0 to 1; 0 when there is nothing to do.
+  /// The completed fraction of the work, from 0 to 1; 0 if there are no operations.
   public var fractionCompleted: Double { value.fractionCompleted }
 
-  /// The counts and the fraction of one moment.
+  /// The counts and the fraction at one moment.
   public var value: OperationProgress {
     // In between two reads, the queue may have been empty, and begun to count anew.
     let (added, left) = scheduler.progress

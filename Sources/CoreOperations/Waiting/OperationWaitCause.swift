@@ -1,6 +1,7 @@
-/// A reason for which an operation doesn't start, or doesn't go on.
+/// A cause that keeps an operation from starting or from continuing.
 ///
-/// ``Operation/waitCauses`` gives those of an operation, and its `debugDescription` prints them.
+/// ``Operation/waitCauses`` returns the causes of an operation, and its `debugDescription` prints
+/// them.
 ///
 /// ```swift
 /// for cause in upload.waitCauses {
@@ -13,37 +14,41 @@
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum OperationWaitCause: Sendable, CustomStringConvertible {
-  /// The operation is in no queue, and `start()` wasn't called.
+  /// The operation isn't in a queue, and `start()` wasn't called.
   case notEnqueued
-  /// The operation depends on these operations, which have not finished.
+  /// The operation depends on these operations, which haven't finished.
   case dependencies([Operation])
-  /// The operation's queue is suspended.
+  /// The queue of the operation is suspended.
   case suspended(OperationQueue)
-  /// The operation was added after a barrier, which runs first, once these operations have left the
-  /// queue; no operations when the barrier is running.
-  case barrier(OperationQueue, behind: [Operation])
-  /// The queue's limit is reached: these operations, the holders, are executing.
+  /// The operation waits behind a barrier, which runs once these operations have left the queue.
   ///
-  /// There are no holders when a barrier is running, or when the limit is 0.
+  /// There are no such operations if the barrier is running.
+  case barrier(OperationQueue, behind: [Operation])
+  /// The limit of the queue is reached, because these operations, the *holders*, are executing.
+  ///
+  /// There are no holders if a barrier is running, or if the limit is 0.
   case limit(OperationQueue, Int, holders: [Operation])
   /// An override of `isReady` returns false, or the operation holds itself back.
   ///
-  /// An `AdvancedOperation` does while its conditions are evaluated or its claims are taken;
-  /// `explain()` says more about these.
+  /// An `AdvancedOperation` holds itself back while its conditions are evaluated or its claims are
+  /// acquired. Its `explain()` reports more about the conditions and claims.
   case notReady
-  /// Nothing keeps the operation from starting: the queue has requested a worker from its executor,
-  /// and that hasn't begun yet.
+  /// The operation can start, but the worker that the queue has requested from its executor hasn't
+  /// begun.
   ///
-  /// The description says so if the system refuses the thread pool more threads.
+  /// The description reports whether the system refuses more threads to the thread pool.
   case worker(OperationQueue)
-  /// Nothing keeps the operation from starting on the main thread, and that is blocked by a wait
-  /// for something else, which is named.
+  /// The operation can start on the main thread, but a wait for something else blocks the main
+  /// thread.
+  ///
+  /// The associated value names the subject of that wait.
   case mainThread(waitsFor: String)
   /// The body of the operation, one of its conditions, or a task that these have created waits for
   /// these operations.
   case awaiting([Operation])
 
-  /// The cause as the end of a sentence that begins with the operation: “waits for download”.
+  /// The cause as the end of a sentence that begins with the operation, such as “waits for
+  /// download”.
   public var description: String {
     switch self {
     case .notEnqueued: "is in no queue"
@@ -77,13 +82,13 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
 }
 
 extension Operation {
-  /// Why the operation doesn't start, or doesn't go on; empty when no reason is visible.
+  /// The causes that keep the operation from starting or continuing; empty if no cause is visible.
   ///
-  /// Everything about the operation's queue is read in one step; other operations may have changed
-  /// before this returns.
+  /// The state of the operation's queue is read in one step. Other operations may have changed
+  /// before the property returns.
   ///
-  /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
-  ///   queue, when its slots are used up or a barrier is in front.
+  /// - Complexity: O(d), d the number of dependencies. O(n), n the number of operations in the
+  ///   queue, if its slots are used up or a barrier is in front.
   public final var waitCauses: [OperationWaitCause] {
     let causes = currentWaits.compactMap(\.cause)
     // Held back by its layer, which evaluates conditions for instance.
