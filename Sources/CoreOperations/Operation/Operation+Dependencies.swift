@@ -1,5 +1,5 @@
 extension Operation {
-  /// Makes this operation wait until each of several operations has finished, whatever their
+  /// Makes this operation wait until each of several operations has finished, regardless of their
   /// outcomes.
   ///
   /// The method calls ``addDependency(_:)`` for each operation, in order. If this operation is

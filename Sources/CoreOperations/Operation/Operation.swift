@@ -80,7 +80,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   private final unowned(unsafe) var ownLayer: (any LayeredOperation)?
   @exclusivity(unchecked) final var scheduling = SchedulingFields()
 
-  /// Creates an operation that isn't in a queue and has no dependencies and normal priority.
+  /// Creates an operation of normal priority without dependencies, which isn't in a queue.
   public init() {}
 
   deinit {
@@ -130,8 +130,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// A queue calls this method on one of its workers. The default implementation has three cases:
   ///
   /// - If the operation has finished, the method does nothing.
-  /// - If the operation was cancelled, the method finishes it without calling ``main()``, whatever
-  ///   an override of ``isFinished`` returns.
+  /// - If the operation was cancelled, the method finishes it without calling ``main()``. An
+  ///   override of ``isFinished`` makes no difference to this.
   /// - Otherwise the method calls ``main()``. If an override of ``isFinished`` still returns false
   ///   after that, the operation keeps executing until the subclass reports its end.
   ///
@@ -251,12 +251,12 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Dependencies
 
-  /// Makes this operation wait until another operation has finished, whatever its outcome.
+  /// Makes this operation wait until another operation has finished, regardless of its outcome.
   ///
-  /// You may call this method while the operation waits in a queue. A dependency delays the
-  /// operation if it is added before the start. After the start, the dependency is only recorded.
-  /// Adding the same dependency again changes nothing. An operation that is made to depend on
-  /// itself is immediately cancelled, with an ``OperationCycleError``.
+  /// You may call this method while the operation waits in a queue. A dependency that is added
+  /// before the start delays the operation. After the start, a dependency is only recorded. Adding
+  /// the same dependency again changes nothing. An operation that is made to depend on itself is
+  /// immediately cancelled, with an ``OperationCycleError``.
   ///
   /// Operations that wait for each other in a cycle are cancelled once one of them is in a queue.
   /// The dependency that completes the cycle is then removed, as ``OperationCycleError`` describes.
@@ -299,9 +299,9 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// or for observers of properties, which may be called at that moment.
   ///
   /// - Precondition: If the code of another operation calls the method, this operation doesn't wait
-  ///   for the calling operation: neither as a dependency, nor for the slot that the caller holds,
-  ///   nor with its own code. If the method is called on the main thread, neither this operation
-  ///   nor anything for which it waits needs the main thread.
+  ///   for that calling operation. Such a wait can be a dependency, a wait for the slot that the
+  ///   caller holds, or a wait in this operation's own code. If the method is called on the main
+  ///   thread, neither this operation nor anything for which it waits needs the main thread.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }

@@ -4,9 +4,9 @@ public import Dispatch
 /// time.
 ///
 /// Add operations to the queue. The queue starts each operation on one of its workers, as soon as
-/// the operation is ready and a slot is free. A *slot* is one of the operations that a queue may
-/// run at a time. The queue keeps itself and its operations alive until all operations have
-/// finished.
+/// the operation is ready and a slot is free. A *slot* is a place for one of the operations that a
+/// queue may run at a time. The queue keeps itself and its operations alive until all operations
+/// have finished.
 ///
 /// ```swift
 /// let queue = OperationQueue()
@@ -300,7 +300,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// After the property was set to true, the queue decides no further start. An operation whose
   /// start was decided before may still enter its body. Executing operations continue. ``main``
-  /// can't be suspended: setting its property is ignored.
+  /// can't be suspended, and setting its `isSuspended` is ignored.
   open var isSuspended: Bool {
     get { scheduler.isSuspended }
     set {
@@ -314,7 +314,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   ///
   /// On Apple's systems, workers that the queue requests after a change run on Dispatch's global
   /// queue of that class. Completion blocks run on that global queue too. The property has no
-  /// effect on Linux and Android, in a queue with an ``underlyingQueue`` or its own executor, and
+  /// effect on Linux and Android, in a queue with an ``underlyingQueue`` or a custom executor, and
   /// in ``main``. On Linux and Android, a queue whose operations compute on all processors delays
   /// the first operation of another queue by about 5 ms. Set a limit to keep a processor free.
   open var qualityOfService: QualityOfService {

@@ -22,11 +22,11 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   case suspended(OperationQueue)
   /// The operation waits behind a barrier, which runs once these operations have left the queue.
   ///
-  /// There are no such operations if the barrier is running.
+  /// The array of operations is empty if the barrier is running.
   case barrier(OperationQueue, behind: [Operation])
   /// The limit of the queue is reached, because these operations, the *holders*, are executing.
   ///
-  /// There are no holders if a barrier is running, or if the limit is 0.
+  /// The array of holders is empty if a barrier is running, or if the limit is 0.
   case limit(OperationQueue, Int, holders: [Operation])
   /// An override of `isReady` returns false, or the operation holds itself back.
   ///
