@@ -90,7 +90,7 @@ struct ConditionReader {
   }
 
   private func isVariable(_ name: Named) -> Bool {
-    if TemplateParser.isVariable(name.text) { return true }
+    if ShellQuoting.isName(name.text) { return true }
     findings.add(
       "‘\(name.text.excerpt())’ is no name of a variable",
       at: name.place,

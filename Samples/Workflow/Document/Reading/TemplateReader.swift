@@ -94,7 +94,7 @@ struct TemplateReader {
   mutating func environment(_ node: YAMLNode) -> [String: Template] {
     var result: [String: Template] = [:]
     for entry in fields.entries(of: node, "‘env’", example: "‘env: {CI: yes}’") {
-      if !TemplateParser.isVariable(entry.key) {
+      if !ShellQuoting.isName(entry.key) {
         fields.findings.add(
           "‘\(entry.key.excerpt())’ is no name of a variable",
           at: entry.place,

@@ -86,7 +86,7 @@ struct WorkflowReader {
 
   private func secrets(_ node: YAMLNode) -> [String] {
     fields.texts(node, "‘secrets’").compactMap { name in
-      if TemplateParser.isVariable(name.text) { return name.text }
+      if ShellQuoting.isName(name.text) { return name.text }
       findings.add(
         "‘\(name.text.excerpt())’ is no name of a variable",
         at: name.place,

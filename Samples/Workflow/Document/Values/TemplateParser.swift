@@ -104,7 +104,7 @@ struct TemplateParser {
       parts.append(.matrix(words[1]))
       numbers.append(number)
     case "env":
-      guard words.count == 2, Self.isVariable(words[1]) else {
+      guard words.count == 2, ShellQuoting.isName(words[1]) else {
         return fail("\(quoted) is no variable", help: "like ‘env.HOME’")
       }
       parts.append(.environment(words[1]))
@@ -144,11 +144,5 @@ struct TemplateParser {
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, first.isLetterOrDigit || first == 0x5F else { return false }
     return text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == 0x2D || $0 == 0x5F }
-  }
-
-  /// Whether a text can name a variable of the environment.
-  static func isVariable(_ text: String) -> Bool {
-    guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
-    return text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == 0x5F }
   }
 }

@@ -1,3 +1,4 @@
+import TerminalSupport
 public import WorkflowDocument
 
 #if canImport(Glibc)
@@ -66,7 +67,7 @@ public struct EnvironmentFile {
       }
       let name = rest.prefix { $0 != "=" && $0 != " " && $0 != "\t" }
       rest = rest.dropFirst(name.count).drop { $0 == " " || $0 == "\t" }
-      guard rest.first == "=", Self.isName(name) else {
+      guard rest.first == "=", ShellQuoting.isName(String(name)) else {
         throw Problem(line: index + 1, reason: "it is not ‘NAME=VALUE’")
       }
       do throws(ValueFault) {
@@ -75,11 +76,6 @@ public struct EnvironmentFile {
         throw Problem(line: index + 1, reason: error.rawValue)
       }
     }
-  }
-
-  private static func isName(_ text: Substring) -> Bool {
-    guard let first = text.first, !first.isNumber else { return false }
-    return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") }
   }
 
   /// What is wrong with a value.
@@ -102,14 +98,17 @@ public struct EnvironmentFile {
     }
     var value = ""
     var rest = text.dropFirst()
-    while let character = rest.popFirst(), character != quote {
-      if character == "\\", quote == "\"", let next = rest.popFirst() {
+    var isOpen = true
+    while isOpen, let character = rest.popFirst() {
+      if character == quote {
+        isOpen = false
+      } else if character == "\\", quote == "\"", let next = rest.popFirst() {
         value.append(next == "n" ? "\n" : next)
       } else {
         value.append(character)
       }
-      if rest.isEmpty { throw .open }
     }
+    if isOpen { throw .open }
     let end = rest.drop { $0 == " " || $0 == "\t" }
     guard end.isEmpty || end.first == "#" && end.startIndex != rest.startIndex else { throw .rest }
     return value

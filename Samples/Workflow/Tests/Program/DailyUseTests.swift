@@ -112,6 +112,7 @@ import Testing
       String(repeating: "#", count: 1 << 20) + "\n",
       "The ‘env-file’ .env can't be read: File too large"
     ),
+    ("A=\"\n", "The ‘env-file’ .env can't be read: line 1: its quotation mark is never closed"),
     ("A='1\n", "The ‘env-file’ .env can't be read: line 1: its quotation mark is never closed"),
   ])
   func `begins no run with a file of variables that can't be read`(
