@@ -1,3 +1,4 @@
+import HTTPRules
 import Hummingbird
 import ServiceSupport
 
@@ -26,10 +27,6 @@ struct ProviderError: Error, HTTPResponseError {
   }
 
   func response(from request: Request, context: some RequestContext) throws -> Response {
-    var response = try context.responseEncoder.encode(problem, from: request, context: context)
-    response.status = status
-    response.headers[.contentType] = ProblemType.mediaType
-    response.headers.append(contentsOf: headers)
-    return response
+    try problem.response(to: request, in: context, headers: headers)
   }
 }

@@ -60,11 +60,8 @@ where Base.Context: ConnectedContext {
       code: refusal.code,
       detail: refusal.sentence
     )
-    var response = try context.responseEncoder.encode(problem, from: request, context: context)
-    response.status = refusal.status
-    response.headers[.contentType] = ProblemType.mediaType
-    if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }
-    return response
+    let headers: HTTPFields = refusal.status == .unauthorized ? [.wwwAuthenticate: "Bearer"] : [:]
+    return try problem.response(to: request, in: context, headers: headers)
   }
 
   /// Whether an answer is given before all of a body has come.

@@ -1,3 +1,4 @@
+import HTTPRules
 import HTTPTypes
 import Hummingbird
 import OrderWorkflow
@@ -109,17 +110,13 @@ struct RequestError: Error, HTTPResponseError {
   }
 
   func response(from request: Request, context: some RequestContext) throws -> Response {
-    var response = try context.responseEncoder.encode(problem, from: request, context: context)
-    response.status = status
-    response.headers[.contentType] = ProblemType.mediaType
-    if !allowed.isEmpty {
-      response.headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ")
-    }
+    var headers = HTTPFields()
+    if !allowed.isEmpty { headers[.allow] = allowed.map(\.rawValue).joined(separator: ", ") }
     if let retryAfter {
       // Whole seconds, at least one: a client isn't to come back too early.
       let seconds = max((retryAfter / .seconds(1)).rounded(.up), 1)
-      response.headers[.retryAfter] = "\(Int(seconds))"
+      headers[.retryAfter] = "\(Int(seconds))"
     }
-    return response
+    return try problem.response(to: request, in: context, headers: headers)
   }
 }

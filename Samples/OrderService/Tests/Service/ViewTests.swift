@@ -60,11 +60,7 @@ import Testing
   @Test func `An open order is explained down to what it waits for`() async throws {
     bench.payments.hold()
     try await bench.test { [bench] client in
-      let link = try #require(try await client.place().headers[.location])
-      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
-      let order = try #require(bench.desk.operation(of: id))
-      let charge = order.children.first { $0.name == "charge" }
-      while charge?.isExecuting != true { await Task.yield() }
+      let (link, _) = try await bench.orderThatIsCharging(client)
       var explanation = ""
       while !explanation.contains("has code that waits for charge requests") {
         explanation = try await client.get("\(link)/explain").text
@@ -89,11 +85,7 @@ import Testing
     bench.payments.liesAboutRefunds = true
     bench.payments.hold()
     try await bench.test { [bench] client in
-      let link = try #require(try await client.place().headers[.location])
-      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
-      let order = try #require(bench.desk.operation(of: id))
-      let charge = order.children.first { $0.name == "charge" }
-      while charge?.isExecuting != true { await Task.yield() }
+      let (link, id) = try await bench.orderThatIsCharging(client)
       #expect(try await bench.desk.requestCancel(of: id, because: "a change of mind"))
       bench.payments.release()
       while bench.desk.latestRetries(of: id)["refund"] == nil { await Task.yield() }
@@ -114,11 +106,7 @@ import Testing
     bench.payments.liesAboutRefunds = true
     bench.payments.hold()
     try await bench.test { [bench] client in
-      let link = try #require(try await client.place().headers[.location])
-      let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
-      let order = try #require(bench.desk.operation(of: id))
-      let charge = order.children.first { $0.name == "charge" }
-      while charge?.isExecuting != true { await Task.yield() }
+      let (_, id) = try await bench.orderThatIsCharging(client)
       #expect(try await client.get("/metrics").text.contains("orders_unsettled 0\n"))
       #expect(try await bench.desk.requestCancel(of: id, because: "a change of mind"))
       bench.payments.release()
@@ -243,5 +231,19 @@ import Testing
     let json = "{\"customer\":\"A\u{2028}B\u{85}C\"}"
     let text = String(buffer: ServerSentEvent(event: "a", data: json).buffer)
     #expect(text == "event: a\ndata: \(json)\n\n")
+  }
+}
+
+extension Bench {
+  /// Places an order and returns when it charges the card, with the path of the order.
+  fileprivate func orderThatIsCharging(
+    _ client: some TestClientProtocol
+  ) async throws -> (link: String, id: OrderID) {
+    let link = try #require(try await client.place().headers[.location])
+    let id = OrderID(rawValue: String(link.dropFirst("/orders/".count)))
+    let order = try #require(desk.operation(of: id))
+    let charge = order.children.first { $0.name == "charge" }
+    while charge?.isExecuting != true { await Task.yield() }
+    return (link, id)
   }
 }
