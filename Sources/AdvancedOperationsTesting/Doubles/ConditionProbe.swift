@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// A condition that has no result until a test gives it one.
+/// A condition that has no result until a test answers it.
 ///
 /// ```swift
 /// let probe = ConditionProbe()
@@ -15,8 +15,8 @@ import CoreOperations
 /// #expect(operation.state == .finished)
 /// ```
 ///
-/// Without an answer it waits, until the operation is cancelled. A probe that ignores cancellation
-/// goes on waiting, and its answer then comes after the end of the operation.
+/// Without an answer, the evaluation waits until the operation is cancelled. A probe that ignores
+/// cancellation keeps waiting, so its answer may arrive after the operation has finished.
 public final class ConditionProbe: OperationCondition {
   private struct State {
     var result: OperationConditionResult?
@@ -24,14 +24,14 @@ public final class ConditionProbe: OperationCondition {
     var evaluationCount = 0
   }
 
-  /// What one question is answered with; the first answer counts.
+  /// The answer to one evaluation; only the first result takes effect.
   private final class Answer: Sendable {
     private let kept = Locked<OperationConditionResult?>(nil)
     var result: OperationConditionResult? { kept.withLock { $0 } }
     func give(_ result: OperationConditionResult) { kept.withLock { $0 = $0 ?? result } }
   }
 
-  /// What the condition is called in errors; “probe” unless given.
+  /// The name of the condition in errors; “probe” by default.
   public let name: String
   private let ignoresCancellation: Bool
   private let state = Locked(State())
@@ -39,23 +39,23 @@ public final class ConditionProbe: OperationCondition {
   /// Creates a condition that has no answer yet.
   ///
   /// - Parameters:
-  ///   - name: What it is called in errors.
-  ///   - ignoresCancellation: Whether it goes on waiting when the operation is cancelled, as code
-  ///     does that never looks.
+  ///   - name: The name of the condition in errors.
+  ///   - ignoresCancellation: Whether the condition keeps waiting when the operation is cancelled,
+  ///     like code that never checks for cancellation.
   public init(name: String = "probe", ignoresCancellation: Bool = false) {
     self.name = name
     self.ignoresCancellation = ignoresCancellation
   }
 
-  /// How often it was evaluated.
+  /// The number of times that the condition was evaluated.
   public var evaluationCount: Int { state.withLock { $0.evaluationCount } }
 
   /// The operations that wait for an answer, in the order of their evaluations.
   public var waiting: [AdvancedOperation] { state.withLock { $0.waits.map(\.operation) } }
 
-  /// Gives the answer to all operations that wait, and to those that come, until another is given.
+  /// Answers all operations that wait, and all later operations until the next answer.
   ///
-  /// - Parameter result: What to answer.
+  /// - Parameter result: The result that the condition returns.
   public func answer(_ result: OperationConditionResult) {
     let waits = state.withLock { state in
       state.result = result
@@ -65,12 +65,12 @@ public final class ConditionProbe: OperationCondition {
     for wait in waits { finish(wait, result) }
   }
 
-  /// Gives an answer to one operation that waits; the others go on waiting.
+  /// Answers one operation that waits; other operations keep waiting.
   ///
   /// - Parameters:
-  ///   - result: What to answer.
+  ///   - result: The result that the condition returns.
   ///   - operation: The operation.
-  /// - Returns: Whether it was waiting.
+  /// - Returns: Whether the operation was waiting.
   @discardableResult
   public func answer(
     _ result: OperationConditionResult,
@@ -93,7 +93,7 @@ public final class ConditionProbe: OperationCondition {
     wait.wait.finish()
   }
 
-  /// Waits for the answer.
+  /// Waits until a test answers.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     let answer = Answer()
     let record = Simulation.of(operation)?.record(of: operation)
@@ -101,7 +101,7 @@ public final class ConditionProbe: OperationCondition {
     defer { record?.held(-1) }
     do {
       if ignoresCancellation {
-        // A task of its own, which isn't cancelled with this one.
+        // An unstructured task isn't cancelled together with the current task.
         let executor = operation.environment.executor as? any TaskExecutor
         try await Task(executorPreference: executor) {
           try await self.wait(for: answer, operation)

@@ -3,7 +3,7 @@ import CoreOperations
 
 /// An operation that stays in its body until a test releases it.
 ///
-/// It takes its place, a slot and claims, for as long as a test needs that:
+/// A held operation keeps its slot and its claims for as long as a test needs:
 ///
 /// ```swift
 /// let holder = HeldOperation(name: "holder")
@@ -27,27 +27,29 @@ public final class HeldOperation: AdvancedOperation, @unchecked Sendable {
   private let hold = Locked(Hold())
   private let policy: CancellationPolicy
 
-  /// Creates an operation that is held.
+  /// Creates an operation that executes until it is released.
   ///
   /// - Parameters:
-  ///   - name: What it is called.
-  ///   - cancellationPolicy: What a cancel does to it in its body; with
-  ///     `CancellationPolicy.whenFinishIsCalled` it stays there until it is released.
+  ///   - name: The name of the operation.
+  ///   - cancellationPolicy: The effect of a cancel while the operation executes. With
+  ///     `CancellationPolicy.whenFinishIsCalled`, a cancelled operation executes until it is
+  ///     released.
   public init(name: String? = nil, cancellationPolicy: CancellationPolicy = .finishImmediately) {
     policy = cancellationPolicy
     super.init()
     if let name { self.name = name }
   }
 
-  /// What was given when it was made.
+  /// The policy that was passed to the initializer.
   public override var cancellationPolicy: CancellationPolicy { policy }
 
-  /// Whether it is in its body, and waits to be released.
+  /// Whether the operation executes and waits for its release.
   public var isHeld: Bool { hold.withLock { $0.isInBody && !$0.isReleased } && !isFinished }
 
-  /// Lets the body end, now or as soon as it begins; the first release counts.
+  /// Finishes the operation, immediately or as soon as it executes; only the first release takes
+  /// effect.
   ///
-  /// - Parameter errors: What the operation fails with; none for a success.
+  /// - Parameter errors: The errors with which the operation fails; none for a success.
   public func release(withErrors errors: [any Error] = []) {
     let isInBody = hold.withLock { hold in
       guard !hold.isReleased else { return false }

@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// What is made to go wrong in an operation.
+/// A fault that a test injects into an operation.
 ///
 /// ```swift
 /// try simulation.inject(.error(Offline()), into: "download", at: .executing)
@@ -12,40 +12,44 @@ import CoreOperations
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum OperationFault: Sendable {
-  /// An error: of a condition when injected at `evaluatingConditions`, of the body, which isn't
-  /// entered, when injected at `executing`.
-  case error(any Error)
-  /// A time that passes before the operation goes on.
+  /// An error of a condition, or of the body.
   ///
-  /// Injected at `pending`, it passes before the dependencies are seen as finished; otherwise while
-  /// a condition is evaluated, or before the body is entered.
+  /// If the error is injected at `evaluatingConditions`, a condition fails with it. If it is
+  /// injected at `executing`, the operation finishes with the error, and its body isn't entered.
+  case error(any Error)
+  /// A delay before the operation continues.
+  ///
+  /// At `pending`, the operation waits for the delay as for a dependency. At
+  /// `evaluatingConditions`, the delay passes while a condition is evaluated. At `executing`, it
+  /// passes before the body is entered.
   case delay(Duration)
-  /// A cancel at the moment at which the operation enters the state; its end isn't decided then.
+  /// A cancel at the moment at which the operation enters the state, before its outcome is decided.
   case cancel
 }
 
-/// An operation that a fault is meant for; the fault doesn't keep it alive.
+/// A weak reference to an operation into which a fault was injected.
 struct FaultTarget {
   weak var operation: AdvancedOperation?
 }
 
-/// A fault and where it belongs.
+/// A fault, with the operation name and the state for which it was injected.
 struct Fault: Sendable {
   let fault: OperationFault
   let name: String
   let state: AdvancedOperation.State
-  /// Whether an operation of the name has come to where the fault belongs.
+  /// Whether an operation of this name has reached the state of the fault.
   var hasMetOperation = false
-  /// Whether it has changed what became of one.
+  /// Whether the fault has changed the course of an operation.
   var hasHappened = false
 }
 
 extension SimulatedEnvironment {
-  /// Makes something go wrong in all operations of a name, when they enter a state.
+  /// Injects a fault into all operations of a name, when they enter a state.
   ///
-  /// Call it before the operations are added: one that is in its queue already may be past the
-  /// fault. A name that no operation has injects nothing, and a fault may come to an operation that
-  /// it can't change any more; ``expectFaultsHappened(in:fileID:line:)`` notices both.
+  /// Call this method before you add the operations, because an operation in its queue may have
+  /// passed the state. If no operation has the name, nothing is injected. A fault may also happen
+  /// too late to change an operation. ``expectFaultsHappened(in:fileID:line:)`` fails in both
+  /// cases.
   ///
   /// ```swift
   /// try simulation.inject(.error(Offline()), into: "download", at: .executing)
@@ -54,20 +58,21 @@ extension SimulatedEnvironment {
   /// try expectOutcome(of: parse, is: .failed)
   /// ```
   ///
-  /// At `ready` a fault meets each operation whose dependencies have finished and whose conditions
-  /// hold, whether or not something keeps it waiting there, such as a claim, the limit of its queue
-  /// or a suspension. It does so when the step has ended that has made the operation ready; for one
-  /// that is ready when it is added, before the next step.
+  /// At `ready`, a fault meets each operation whose dependencies have finished and whose conditions
+  /// are satisfied. Such an operation may still wait for a claim, for a slot, or because its queue
+  /// is suspended. The fault happens after the step in which the operation became ready. If the
+  /// operation is ready when it is added, the fault happens before the next step.
   ///
   /// - Parameters:
-  ///   - fault: What goes wrong.
+  ///   - fault: The fault.
   ///   - name: The name of the operations.
-  ///   - state: The state in which it does.
+  ///   - state: The state in which the fault happens.
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
-  /// - Throws: ``ExpectationFailure`` if the state has no such fault. An error has a place in
-  ///   `evaluatingConditions` and `executing`, a delay in these and in `pending`, and a cancel
-  ///   in every state before `finishing`: then the end is decided, and a cancel is ignored.
+  /// - Throws: ``ExpectationFailure`` if the fault can't happen in the state. An error can happen
+  ///   in `evaluatingConditions` and `executing`. A delay can happen in these states and in
+  ///   `pending`. A cancel can happen in every state before `finishing`, because a finishing
+  ///   operation ignores a cancel.
   /// - Precondition: Called before the operations are added.
   public func inject(
     _ fault: OperationFault,

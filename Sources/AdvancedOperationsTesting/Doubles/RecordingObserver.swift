@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// An observer that keeps the events of the operations that it is attached to, in order.
+/// An observer that records the events of its operations in order.
 ///
 /// ```swift
 /// let recorder = RecordingObserver()
@@ -19,13 +19,13 @@ public final class RecordingObserver: OperationObserver {
 
   private let recorded = Locked(Record())
 
-  /// Creates an observer that has recorded nothing.
+  /// Creates an observer without events.
   public init() {}
 
   /// The events so far, of all operations that the observer is attached to.
   public var events: [OperationEvent] { recorded.withLock { $0.events } }
 
-  /// The kinds of the events, without the values that come with them.
+  /// The kinds of the events, without their values.
   public var kinds: [OperationEvent.Kind] { events.map(\.kind) }
 
   private func record(_ event: OperationEvent, of operation: AdvancedOperation) {
@@ -43,10 +43,10 @@ public final class RecordingObserver: OperationObserver {
     }
   }
 
-  /// The simulation of the operations; nil when none has been in one.
+  /// The simulation of the operations; nil if no operation was in a simulation.
   var simulation: Simulation? { recorded.withLock { $0.simulation } }
 
-  /// Why events may be missing; nil when that is unknown.
+  /// The reason why events may be missing; nil if it is unknown.
   var hint: String? {
     let (isEmpty, openCount, simulation) = recorded.withLock {
       ($0.events.isEmpty, $0.openCount, $0.simulation)

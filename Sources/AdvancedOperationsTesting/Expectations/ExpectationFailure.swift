@@ -1,9 +1,9 @@
 public import AdvancedOperations
 
-/// Something is not as a test expects it.
+/// An error of an expectation that isn't met.
 ///
-/// The expectations of this module throw it, so they work in every test framework: a test that
-/// throws fails. It says where the expectation was called.
+/// The expectations of this module throw this error, so they work in every test framework: a test
+/// that throws fails. The error contains the file and the line of the call.
 ///
 /// ```swift
 /// do {
@@ -13,26 +13,28 @@ public import AdvancedOperations
 /// }
 /// ```
 public struct ExpectationFailure: Error, CustomStringConvertible {
-  /// What was expected and what was found.
+  /// The expected and the actual result, in words.
   public let message: String
-  /// Where the expectation was called.
+  /// The file in which the expectation was called.
   public let fileID: String
-  /// The line of that.
+  /// The line in which the expectation was called.
   public let line: Int
-  /// The seed of the simulation in which the operation ran; nil outside of any.
+  /// The seed of the simulation in which the operation ran; nil for an operation outside of
+  /// simulations.
   public let seed: UInt64?
-  /// The error that a closure of the test has thrown; nil when nothing else was thrown.
+  /// The error that a closure of the test threw; nil if no closure threw an error.
   ///
-  /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` reports errors so.
+  /// An example is the error of the closure of
+  /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``.
   public let underlying: (any Error)?
 
-  /// Creates an error; for expectations of your own.
+  /// Creates an error for your own expectation.
   ///
   /// - Parameters:
-  ///   - message: What was expected and what was found.
-  ///   - operation: Whose simulation is named.
-  ///   - fileID: Where the expectation was called.
-  ///   - line: The line of that.
+  ///   - message: The expected and the actual result, in words.
+  ///   - operation: The operation whose simulation has the seed.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
   public init(
     _ message: String,
     about operation: AdvancedOperation? = nil,
@@ -57,7 +59,7 @@ public struct ExpectationFailure: Error, CustomStringConvertible {
     self.seed = seed
   }
 
-  /// File, line, message and seed.
+  /// The file, the line, the message and the seed.
   public var description: String {
     "\(fileID):\(line): \(message)" + (seed.map { " (seed \($0))" } ?? "")
   }

@@ -1,6 +1,6 @@
 public import AdvancedOperations
 
-/// Expects that an operation has ended in a certain way.
+/// Expects that an operation has finished with a certain outcome.
 ///
 /// ```swift
 /// try expectOutcome(of: download, is: .failed)
@@ -10,10 +10,11 @@ public import AdvancedOperations
 /// - Parameters:
 ///   - operation: The operation.
 ///   - kind: The expected case of its outcome.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` when the operation has ended in another way, with its errors,
-///   or has not ended, with what it waits for, and which of that has left the simulation.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+/// - Throws: ``ExpectationFailure`` if the operation has finished with another outcome. The failure
+///   contains the errors of the operation. If the operation has not finished, the failure names the
+///   causes of its wait, and the operations that have left the simulation.
 public func expectOutcome(
   of operation: AdvancedOperation,
   is kind: OperationOutcome.Kind,
@@ -24,7 +25,7 @@ public func expectOutcome(
   throw otherOutcome(operation, "should have \(kind.sentence)", fileID, line)
 }
 
-/// Expects that an operation has succeeded, and gives its value.
+/// Expects that an operation has succeeded, and returns its value.
 ///
 /// ```swift
 /// #expect(try expectValue(of: download) == "feed")
@@ -32,12 +33,11 @@ public func expectOutcome(
 ///
 /// - Parameters:
 ///   - operation: The operation.
-///   - fileID: Where this is called.
-///   - line: The line of that.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
 /// - Returns: The value.
-/// - Throws: ``ExpectationFailure`` when the operation has ended without a value, with its errors,
-///   or has not ended, with what it waits for, and which of that has left the simulation: the same
-///   that ``expectOutcome(of:is:fileID:line:)`` says.
+/// - Throws: ``ExpectationFailure`` if the operation has no value, with the same details as
+///   ``expectOutcome(of:is:fileID:line:)``.
 @discardableResult
 public func expectValue<Output: Sendable>(
   of operation: ResultOperation<Output>,
@@ -48,7 +48,7 @@ public func expectValue<Output: Sendable>(
   throw otherOutcome(operation, "should have a value", fileID, line)
 }
 
-/// An operation that has no outcome, or another one.
+/// Describes an operation that has no outcome, or another outcome than the expected one.
 private func otherOutcome(
   _ operation: AdvancedOperation,
   _ expected: String,
@@ -85,12 +85,12 @@ extension OperationOutcome.Kind {
 ///
 /// - Parameters:
 ///   - operation: The operation.
-///   - type: The type of the error that the condition gave.
+///   - type: The type of the condition's error.
 ///   - condition: The name of the condition; nil for any.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-/// - Returns: The first such error, as the condition gave it.
-/// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+/// - Returns: The first error of the type, as the condition returned it.
+/// - Throws: ``ExpectationFailure`` if the operation did not fail, or failed for another reason.
 @discardableResult
 public func expectConditionFailure<Failure: Error>(
   of operation: AdvancedOperation,
@@ -113,11 +113,11 @@ public func expectConditionFailure<Failure: Error>(
 ///
 /// - Parameters:
 ///   - operation: The operation.
-///   - error: The error that the condition should have.
+///   - error: The expected error of the condition.
 ///   - condition: The name of the condition; nil for any.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` when the operation did not fail, or for other reasons.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+/// - Throws: ``ExpectationFailure`` if the operation did not fail, or failed for another reason.
 public func expectConditionFailure<Failure: Error & Equatable>(
   of operation: AdvancedOperation,
   is error: Failure,
@@ -131,7 +131,7 @@ public func expectConditionFailure<Failure: Error & Equatable>(
   throw otherFailure(operation, condition, expected, failures, fileID, line)
 }
 
-/// What the conditions of a failed operation gave as errors.
+/// Returns the errors of the conditions of a failed operation.
 private func conditionFailures(
   of operation: AdvancedOperation,
   _ name: String?,
@@ -160,7 +160,8 @@ private func conditionFailures(
   }
 }
 
-/// An error with its type: errors of different types may describe themselves alike.
+/// Describes an error with its type, because errors of different types may have the same
+/// description.
 private func inWords(_ error: any Error) -> String { "“\(error)” (\(type(of: error)))" }
 
 private func otherFailure(
@@ -184,9 +185,9 @@ private func otherFailure(
   )
 }
 
-/// Expects that an observer recorded certain events, in this order, and nothing else.
+/// Expects that an observer recorded certain events in this order, and no other events.
 ///
-/// The error shows where the two differ:
+/// The error contains the difference between the expected and the recorded events:
 ///
 /// ```swift
 /// try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
@@ -195,10 +196,10 @@ private func otherFailure(
 /// - Parameters:
 ///   - recorder: The observer.
 ///   - kinds: The kinds of the events.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` with the difference, and with what hints at why events are
-///   missing: steps that are pending, or an operation that is in no simulation.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+/// - Throws: ``ExpectationFailure`` with the difference. If events may be missing because steps are
+///   pending, or because an operation isn't in a simulation, the failure says so.
 public func expectEvents(
   of recorder: RecordingObserver,
   are kinds: [OperationEvent.Kind],
@@ -217,7 +218,7 @@ public func expectEvents(
   )
 }
 
-/// Expects that nothing has left a simulation.
+/// Expects that no operation has left a simulation.
 ///
 /// ```swift
 /// simulation.run()
@@ -226,11 +227,12 @@ public func expectEvents(
 ///
 /// - Parameters:
 ///   - simulation: The simulation, which has run until nothing could happen any more.
-///   - fileID: Where this is called.
-///   - line: The line of that.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
 /// - Throws: ``ExpectationFailure`` that names the operations; see ``SimulatedEnvironment/strays``.
-///   The same when steps are pending, or nothing has run in the simulation, so that nothing can be
-///   said. A simulation that has run until a time, and has timers left, is taken to have no strays.
+///   Throws it as well if steps are pending, or if nothing has run in the simulation, because
+///   strays can't be detected then. A simulation that has run until a time, and has timers left,
+///   meets the expectation.
 public func expectNoStrays(
   in simulation: SimulatedEnvironment,
   fileID: String = #fileID,
@@ -250,12 +252,13 @@ public func expectNoStrays(
   throw ExpectationFailure(problem, seed: simulation.seed, fileID: fileID, line: line)
 }
 
-/// Expects that each fault that was injected has happened to an operation.
+/// Expects that each injected fault has happened to an operation.
 ///
-/// A name that no operation has injects nothing, and neither does a fault that comes after the
-/// moment it is for. Nor does one happen that changes nothing: a cancel of what is cancelled, an
-/// error of a condition that isn't evaluated because the value comes from the journal. The test
-/// would pass, and have tested something else.
+/// A fault doesn't happen if no operation has its name, or if you inject it after the operation has
+/// passed the state. A fault doesn't happen either if it changes nothing. Examples are the cancel
+/// of a cancelled operation, and the error of a condition that isn't evaluated because the value
+/// comes from the journal. Without this expectation, such a test passes although it hasn't tested
+/// the fault.
 ///
 /// ```swift
 /// try simulation.inject(.error(Offline()), into: "download", at: .executing)
@@ -266,10 +269,10 @@ public func expectNoStrays(
 ///
 /// - Parameters:
 ///   - simulation: The simulation, which has run.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-/// - Throws: ``ExpectationFailure`` that names the faults which met no operation, and those which
-///   changed nothing.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+/// - Throws: ``ExpectationFailure`` that names the faults that met no operation, and the faults
+///   that changed nothing.
 public func expectFaultsHappened(
   in simulation: SimulatedEnvironment,
   fileID: String = #fileID,
@@ -280,7 +283,8 @@ public func expectFaultsHappened(
 }
 
 extension AdvancedOperation {
-  /// What keeps the operation from ending, and what of that has left its simulation.
+  /// The causes that keep the operation from finishing, and the operations among them that have
+  /// left the simulation.
   fileprivate var whyNotEnded: String {
     guard let simulation = Simulation.of(self) else {
       return "\(Simulation.sentence(aboutMissing: "It")) \(explain())"
@@ -289,7 +293,7 @@ extension AdvancedOperation {
     return hint + simulation.whatKeeps(self)
   }
 
-  /// What may be behind another outcome than the expected one, a line each.
+  /// Possible reasons for another outcome than the expected one, one per line.
   fileprivate var hints: [String] {
     guard let simulation = Simulation.of(self) else { return [] }
     return [simulation.hint(aboutTimeLimitOf: self), simulation.sentenceAboutFaults]
@@ -297,7 +301,8 @@ extension AdvancedOperation {
   }
 }
 
-/// Both lists as one, a line each: what is missing with a minus, what is too much with a plus.
+/// Merges two lists, one element per line: a minus marks a missing element, a plus an additional
+/// element.
 package func difference(from expected: [String], to found: [String]) -> String {
   let changes = found.difference(from: expected)
   var removed: Set<Int> = []

@@ -2,18 +2,17 @@
 import CoreOperations
 #endif
 
-/// Runs a workflow under every order in which its steps can be taken, or under as many as one can.
+/// Runs a workflow in every order of its steps, or in as many orders as the limits allow.
 ///
-/// Each run has a simulation of its own, at time zero. The exploration first takes all choices
-/// depth first. It leaves a run that reaches a state from which it has explored everything before,
-/// as long as the workflow depends only on the order in which its own code ran. If the workflow is
-/// too large to try all orders, the exploration continues with schedules at random: half of them
-/// take any step, half follow random priorities, which finds bugs that need a few steps to be far
-/// out of order.
+/// Each run has a separate simulation at time zero. An order of the steps is a *schedule*. The exploration
+/// first tries schedules depth first. It ends a run at a state from which it has explored everything before.
+/// This assumes that the workflow depends only on the order in which its own code ran. If there are too many
+/// schedules to try all, the exploration continues with random schedules. Half of them take any step. The
+/// other half follow random priorities, which find bugs that need a few steps to be far out of order.
 ///
-/// By default an exploration takes about a second at most: it ends the depth-first part after 4,000
-/// steps, which is every order of two or three operations and about 130 orders of ten. If
-/// ``ScheduleReport/isComplete`` is false, pass more.
+/// By default, an exploration takes about a second at most, because the depth-first search ends after 4,000
+/// steps. These are enough for every order of two or three operations, or for about 130 orders of ten
+/// operations. If ``ScheduleReport/isComplete`` is false, pass a larger number of schedules.
 ///
 /// ```swift
 /// struct Stuck: Error {}
@@ -29,51 +28,53 @@ import CoreOperations
 /// #expect(report.isComplete)
 /// ```
 ///
-/// A workflow must be deterministic: the same choices lead to the same steps. The exploration compares
-/// the logs of schedules with the same choices, and fails if they differ. A workflow that takes random
-/// numbers from another source than the simulation fails, for example.
+/// A workflow must be deterministic: the same choices lead to the same steps. The exploration compares the
+/// logs of schedules with the same choices, and fails if they differ. For example, a workflow fails if it
+/// takes random numbers from another source than the simulation.
 ///
-/// An operation that leaves the simulation (see ``SimulatedEnvironment/strays``) fails the
-/// schedule. So does an operation that has not finished although nothing can happen any more,
-/// unless it waits for the test: for a ``ConditionProbe``, a ``HeldOperation``, or a queue that is
-/// suspended or has no slots. A workflow that takes no step fails as well, and one that leaves
-/// steps pending without a run or after ``SimulatedEnvironment/run()``; after a call that ends
-/// earlier, as ``SimulatedEnvironment/run(fileID:line:until:)`` does, steps may be left.
+/// A schedule fails if an operation leaves the simulation; see ``SimulatedEnvironment/strays``. It also fails
+/// if an operation has not finished although nothing can happen any more, unless the operation waits for the
+/// test. Such an operation waits for a ``ConditionProbe``, for a ``HeldOperation``, or in a queue that is
+/// suspended or has no slots.
 ///
-/// A workflow without an end has to be ended in the test: a schedule with more than `stepLimit`
-/// steps fails. If a workflow polls, the number of its schedules has no limit. The depth-first part
-/// then leaves out the schedules in which a step is passed over while tasks yield or time moves for
-/// 32 times, and ``ScheduleReport/isComplete`` is false.
+/// A workflow fails if it takes no step. It also fails if steps are pending and it hasn't run the simulation,
+/// or if steps are pending after ``SimulatedEnvironment/run()``. After a call that ends earlier, such as
+/// ``SimulatedEnvironment/run(fileID:line:until:)``, steps may be pending.
 ///
-/// A trap in the workflow ends the process. Set the environment variable
-/// `OPERATIONS_PRINT_SCHEDULES` to 1 to write each schedule on standard error before it is run; the
-/// last line then replays the trap.
+/// End an endless workflow in the test, because a schedule with more than `stepLimit` steps fails. If a
+/// workflow polls, the number of its schedules has no limit. The depth-first search then omits the schedules
+/// in which a step is passed over while tasks yield, or time moves, 32 times. In this case,
+/// ``ScheduleReport/isComplete`` is false.
 ///
-/// What comes from outside at any moment, and not only before the first sleep, is added with
+/// A trap in the workflow ends the process. Set the environment variable `OPERATIONS_PRINT_SCHEDULES` to 1 to
+/// write each schedule on standard error before it is run. The last line is then a call that replays the
+/// trap.
+///
+/// To add an event from outside at any moment, and not only before the first sleep, call
 /// ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
 ///
-/// An exploration that takes long writes a line on standard error each ten seconds of real time,
-/// with the number of schedules until then. When a schedule is done, the operations that have not
-/// finished under it are released, as ``SimulatedEnvironment`` describes.
+/// A long exploration writes a line on standard error every ten seconds of real time, with the number of
+/// schedules so far. After each schedule, the simulation releases the operations that have not finished, as
+/// ``SimulatedEnvironment`` describes.
 ///
 /// - Parameters:
-///   - depthFirst: The number of schedules to run depth first; nil for as many as take 4,000 steps
-///     together, which is about 130 schedules of ten operations.
-///   - randomSchedules: The number of schedules to run at random if these aren't all.
+///   - depthFirst: The number of schedules to run depth first. With nil, the search ends after 4,000 steps,
+///     which are about 130 schedules of ten operations.
+///   - randomSchedules: The number of random schedules to run if the depth-first search isn't complete.
 ///   - stepLimit: The number of steps after which a schedule fails, because it may have no end.
-///   - seed: Where chance begins, that of the workflow too.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-///   - workflow: Builds the workflow, runs the simulation, and throws if something is wrong. Run
-///     many times; everything that it uses has to be made in it.
-/// - Returns: The number of schedules, and whether there are no others.
-/// - Throws: ``ScheduleFailure`` at the first schedule under which the workflow throws, leaves the
-///   simulation, leaves steps, or doesn't end. Before that, the schedule is run once more, and then
-///   made shorter as long as it fails in the same way: with an error of the same type and text
-///   (numbers may differ), an ``ExpectationFailure`` also in the same line. If it doesn't fail
-///   again, the failure says that the workflow isn't deterministic. `CancellationError` if the task
-///   that explores is cancelled, as by the time limit of a test.
-/// - Complexity: The number of schedules can grow as the factorial of that of operations.
+///   - seed: The seed of all random choices, including those of the workflow.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - workflow: A closure that builds the workflow, runs the simulation, and throws if something is wrong.
+///     It is called many times, and has to create everything that it uses.
+/// - Returns: A report with the number of schedules, and whether these are all schedules.
+/// - Throws: ``ScheduleFailure`` for the first schedule in which the workflow throws, leaves the simulation,
+///   leaves steps pending, or doesn't end. Before it throws, the exploration runs the schedule again, and
+///   shortens it as long as it fails in the same way. Two failures are the same if their errors have the same
+///   type and text, apart from numbers. Two ``ExpectationFailure`` errors must also have the same line. If
+///   the schedule doesn't fail again, the failure says that the workflow isn't deterministic. Throws
+///   `CancellationError` if the task that explores is cancelled, for example by the time limit of a test.
+/// - Complexity: The number of schedules can grow with the factorial of the number of operations.
 @discardableResult
 public func exploreSchedules(
   depthFirst: Int? = nil,
@@ -95,7 +96,7 @@ public func exploreSchedules(
   }
 }
 
-/// Runs a workflow under one schedule, as a ``ScheduleFailure`` carries it.
+/// Runs a workflow in one schedule, such as the schedule of a ``ScheduleFailure``.
 ///
 /// ```swift
 /// try exploreSchedules(replaying: "1;2=1,5=3", of: upload)
@@ -103,14 +104,14 @@ public func exploreSchedules(
 ///
 /// - Parameters:
 ///   - schedule: The schedule.
-///   - stepLimit: The number of steps after which it fails.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-///   - workflow: What was explored.
-/// - Throws: ``ScheduleFailure`` when the workflow throws, with the error as
-///   ``ScheduleFailure/underlying``, and when the schedule doesn't fit the workflow: it takes a
-///   step where there are fewer, or makes more choices than there are. ``ExpectationFailure`` when
-///   the text is no schedule. `CancellationError` if the task that replays is cancelled.
+///   - stepLimit: The number of steps after which the schedule fails.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - workflow: The workflow that was explored.
+/// - Throws: ``ScheduleFailure`` if the workflow throws, with the error as ``ScheduleFailure/underlying``.
+///   Throws it as well if the schedule doesn't fit the workflow: it picks a step that doesn't exist, or has
+///   more choices than the workflow makes. Throws ``ExpectationFailure`` if the text isn't a schedule, and
+///   `CancellationError` if the task that replays is cancelled.
 public func exploreSchedules(
   replaying schedule: String,
   stepLimit: Int = 20_000,
@@ -129,9 +130,9 @@ public func exploreSchedules(
 }
 
 #if DEBUG
-// The same, where a step may also be interrupted, this often in one schedule, wherever the library
-// touches what others touch too. For tests of the library itself: a step of a user may hold locks
-// of its own there.
+// Explores schedules in which steps are also interrupted, up to this many times in a schedule, at each access
+// of the library to shared state. Only for tests of the library itself, because the step of a user may hold
+// its own locks at such a point.
 @discardableResult
 package func exploreSchedules(
   interruptions: Int,
@@ -153,7 +154,7 @@ package func exploreSchedules(
   }
 }
 
-// For measuring how good one way to draw schedules is; the usual one when it is nil.
+// Counts the failures among random schedules, to measure a way to draw schedules; nil for the usual way.
 package func countFailures(
   drawing: ScheduleDrawing?,
   among count: Int,
@@ -166,7 +167,7 @@ package func countFailures(
 }
 #endif
 
-/// For tests of the pruning: every order, however equal.
+/// Explores every order without pruning, for tests of the pruning.
 @discardableResult
 package func exploreSchedulesUnpruned(
   depthFirst: Int,

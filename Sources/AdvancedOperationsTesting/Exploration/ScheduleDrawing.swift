@@ -1,39 +1,41 @@
 import CoreOperations
 
-/// How a schedule is drawn where there are too many to go through.
+/// A way to draw random schedules if there are too many schedules to try all.
 package enum ScheduleDrawing: Sendable, Hashable {
-  /// Any step, each time.
+  /// A choice takes any of the steps.
   case steps
-  /// By random priorities of operations and queues, which change this often.
+  /// A choice takes the step of the operation or queue with the highest random priority.
   ///
-  /// A task that yields becomes the least urgent if another step has waited for `mostRounds` rounds.
-  /// Zero finds bugs that need another operation at an `await`; more finds bugs that need an
-  /// operation to be far behind.
+  /// The priorities change this number of times.
+  ///
+  /// A task that yields becomes the least urgent if another step has waited for `mostRounds` rounds. With
+  /// zero rounds, schedules find bugs that need another operation at an `await`. With more rounds, they find
+  /// bugs that need an operation to be far behind.
   case priorities(changes: Int, mostRounds: Int)
 
-  /// What the schedule with this number is drawn by unless something else is asked for.
+  /// Returns the usual way to draw the schedule with a number.
   ///
-  /// A mixture, because each way misses a bug that another finds: only priorities that a yield
-  /// doesn't change show a set-up that is too late. The test of drawn schedules measures it, and the
-  /// article on exploring has the table.
+  /// The ways alternate, because each of them misses bugs that another way finds. For example, only
+  /// priorities that a yield doesn't change find a set-up that is too late. The test of drawn schedules
+  /// measures the ways, and the article on exploring has the table.
   static func usual(_ number: Int) -> ScheduleDrawing {
     if number % 2 == 0 { return .steps }
     return .priorities(changes: 1 + number / 4 % 3, mostRounds: number % 4 == 1 ? 32 : 0)
   }
 
-  /// Makes the choices of a schedule that is drawn in the usual way.
+  /// Returns a chooser for a schedule that is drawn in the usual way.
   static func usualChooser(seed: UInt64, _ drawn: Schedule.Drawn) -> EvenMomentsChooser {
     let seed = seed &+ UInt64(drawn.number)
     let chooser = usual(drawn.number).chooser(seed: seed, length: drawn.length)
     return EvenMomentsChooser(chooser, seed: seed, length: drawn.evenLength)
   }
 
-  /// Makes the choices of one schedule.
+  /// Returns a chooser for one schedule.
   ///
   /// - Parameters:
-  ///   - seed: Equal seeds draw equal schedules.
-  ///   - length: About how many choices there will be.
-  /// - Returns: Who makes them.
+  ///   - seed: The seed; equal seeds draw equal schedules.
+  ///   - length: The expected number of choices.
+  /// - Returns: The chooser.
   func chooser(seed: UInt64, length: Int) -> any ScheduleChooser {
     switch self {
     case .steps: SeededChooser(seed: seed)
@@ -48,34 +50,37 @@ package enum ScheduleDrawing: Sendable, Hashable {
   }
 }
 
-/// All ways through a tree of choices, one after the other.
+/// A chooser that takes all paths through a tree of choices, one after the other.
 ///
-/// Each run repeats the choices of the last one up to one that has an alternative, and takes that.
+/// Each run repeats the choices of the last run up to a choice with an untried alternative, and takes this
+/// alternative.
 ///
-/// A workflow that polls has more ways than can be counted, because it may poll any number of times
-/// before something else happens. So a step that was passed over for ``mostRounds`` rounds has to
-/// be taken: all ways up to there are gone through, and ``isBounded`` says that there are more.
+/// A workflow that polls has an unlimited number of paths, because it may poll any number of times before
+/// another step. Therefore a step that was passed over for ``mostRounds`` rounds has to be taken. The search
+/// takes all paths up to this bound, and ``isBounded`` indicates that there are more.
 final class DepthFirstSearch: ScheduleChooser {
-  /// A choice, and the log until then.
+  /// A choice, and the fingerprint of the log before the choice.
   private struct Place {
     var choice: Choice
     /// The candidates that may be taken; nil for all.
     var fair: [Int]?
     var log: Fingerprint
 
-    /// The candidate after the one that was taken; nil after the last.
+    /// The next candidate to try; nil after the last candidate.
     var next: Int? {
       guard let fair else { return choice.index + 1 < choice.count ? choice.index + 1 : nil }
       return fair.first { $0 > choice.index }
     }
   }
 
-  /// How many times tasks may yield, or time may move, while a step could be taken and isn't.
+  /// The number of rounds after which a pending step has to be taken.
+  ///
+  /// In a round, a task yields or time moves.
   static let mostRounds = 32
 
   private struct State {
     var path: [Place] = []
-    /// The log until the next choice.
+    /// The fingerprint of the log before the next choice.
     var log = Fingerprint()
     var depth = 0
     var seen: Set<Fingerprint> = []
@@ -84,27 +89,27 @@ final class DepthFirstSearch: ScheduleChooser {
     var isBounded = false
   }
 
-  /// How a run ended.
+  /// The result of a run.
   enum End {
-    /// It was a new one.
+    /// The run took a new path.
     case new
-    /// It led to a state from which all was explored before.
+    /// The run reached a state from which everything has been explored.
     case pruned
-    /// Something else happened than when the same choices were made before.
+    /// The run differs from an earlier run with the same choices.
     case broken
   }
 
   private let state = Locked(State())
   let wantsFingerprints: Bool
 
-  /// - Parameter prunes: Whether states that were reached before are left.
+  /// - Parameter prunes: Whether a run ends at a state that an earlier run has reached.
   init(prunes: Bool) { wantsFingerprints = prunes }
 
-  /// Whether steps had to be taken because others had passed them over for too many rounds, so that
-  /// there are more ways than those which were gone through.
+  /// Whether the search has omitted paths, because steps that were passed over for too many rounds had to be
+  /// taken.
   var isBounded: Bool { withState { $0.isBounded } }
 
-  /// Returns the candidates that were passed over for too long; nil if none was.
+  /// Returns the candidates that were passed over for too long; nil if these are none or all.
   private static func overdue(_ count: Int, _ candidate: (Int) -> Candidate) -> [Int]? {
     let overdue = (0..<count).filter { candidate($0).age >= mostRounds }
     return overdue.isEmpty || overdue.count == count ? nil : overdue
@@ -131,7 +136,7 @@ final class DepthFirstSearch: ScheduleChooser {
 
   func reached(_ fingerprint: Fingerprint) -> Bool {
     withState { state in
-      // On the way to where this run differs from the last.
+      // The run still repeats choices of the last run.
       guard state.depth >= state.path.count else { return false }
       if state.seen.insert(fingerprint).inserted { return false }
       state.isPruned = true
@@ -146,7 +151,7 @@ final class DepthFirstSearch: ScheduleChooser {
     }
   }
 
-  /// The choices that the next run makes before it takes the first step each time.
+  /// The choices that the next run repeats, before it takes the first step at each further choice.
   var plan: [Choice] { withState { $0.path.map(\.choice) } }
 
   var end: End {
@@ -156,7 +161,7 @@ final class DepthFirstSearch: ScheduleChooser {
     }
   }
 
-  /// Turns to the next way; returns whether there is one.
+  /// Moves to the next path; returns false if there is none.
   func advance() -> Bool {
     withState { state in
       while var last = state.path.popLast() {

@@ -3,7 +3,7 @@ import CoreOperations
 /// Runs one workflow under many schedules.
 struct ScheduleExplorer {
   let seed: UInt64
-  /// How often a step may be interrupted; only in debug builds.
+  /// The number of times that steps of a schedule may be interrupted; only in debug builds.
   var interruptions = 0
   var prunes = true
   /// The number of steps that a schedule may have.
@@ -17,7 +17,7 @@ struct ScheduleExplorer {
     progress = ExplorationProgress(call: "exploreSchedules", counting: "schedule", seed: seed)
   }
 
-  /// Gives a closure an explorer of a workflow, which it sets up and uses while it runs.
+  /// Calls a closure with an explorer of a workflow, which the closure configures and uses.
   static func with<Result>(
     _ workflow: (SimulatedEnvironment) throws -> Void,
     seed: UInt64,
@@ -31,7 +31,7 @@ struct ScheduleExplorer {
     }
   }
 
-  /// What one run came to; releases the operations of the workflow with itself.
+  /// The result of one run; its `deinit` releases the operations of the workflow.
   final class Run {
     let choices: [Choice]
     let error: (any Error)?
@@ -43,13 +43,13 @@ struct ScheduleExplorer {
       self.simulation = simulation
     }
 
-    // A task that is suspended, or the workflow, may keep the simulation.
+    // A suspended task, or the workflow, may still retain the simulation.
     deinit { simulation.simulation.abandon() }
 
     var log: SimulationLog { simulation.simulation.log }
   }
 
-  /// Where an exploration was called.
+  /// The file and the line in which an exploration was called.
   private struct Place {
     let fileID: String
     let line: Int
@@ -65,7 +65,7 @@ struct ScheduleExplorer {
   /// - Parameters:
   ///   - chooser: The chooser that makes the choices.
   ///   - schedule: The schedule that makes the same choices, as far as it is known before the run.
-  /// - Returns: What happened.
+  /// - Returns: The result of the run.
   /// - Throws: `CancellationError` if the task that explores is cancelled.
   func run(
     _ chooser: any ScheduleChooser,
@@ -98,16 +98,17 @@ struct ScheduleExplorer {
     } catch let thrown {
       error = thrown
     }
-    // What the workflow finds then is about its middle.
+    // At the limit, an error of the workflow describes an unfinished run: report the limit instead.
     error = ScheduleProblem(limitOf: simulation.simulation) ?? error
     return Run(choices: simulation.simulation.choices, error: error, simulation: simulation)
   }
 
-  /// The steps that schedules take together unless their number is given: about half a second in a
-  /// debug build, at 50 to 100 µs a step.
+  /// The number of steps after which the depth-first search ends by default.
+  ///
+  /// The steps take about half a second in a debug build, at 50 to 100 µs a step.
   private static let stepBudget = 4_000
 
-  /// Explores depth first, and at random when that would take too long.
+  /// Explores schedules depth first, and then at random if the depth-first search isn't complete.
   func explore(
     depthFirst: Int?,
     random: Int,
@@ -172,7 +173,7 @@ struct ScheduleExplorer {
     return report
   }
 
-  /// Some of the schedules that were run, and what happened.
+  /// Some of the schedules that were run, with their logs.
   private struct Samples {
     typealias Sample = (choices: [Choice], log: SimulationLog)
     private var first: [Sample] = []
@@ -182,15 +183,17 @@ struct ScheduleExplorer {
       if first.count < 4 { first.append((choices, log)) } else { last = (choices, log) }
     }
 
-    /// Each twice, and where there are few more often: what is decided by a coin in a workflow of
-    /// one schedule has to come up differently at some time.
+    /// Two runs of each sample, or 16 runs if there are only a few samples.
+    ///
+    /// In a workflow with one schedule, a random decision outside of the simulation differs in at
+    /// least one of these runs.
     var repeated: [Sample] {
       let all = first + (last.map { [$0] } ?? [])
       return all.isEmpty ? [] : (0..<(last == nil ? 16 : 2 * all.count)).map { all[$0 % all.count] }
     }
   }
 
-  /// Runs some schedules again, to see whether the same happens.
+  /// Runs some schedules again, and throws if a run differs or fails.
   private func repeatRuns(_ samples: Samples, _ report: ScheduleReport, _ at: Place) throws {
     for sample in samples.repeated {
       let schedule = Schedule(seed: seed, interruptions: interruptions, sample.choices)
@@ -200,22 +203,22 @@ struct ScheduleExplorer {
     }
   }
 
-  /// About how long schedules are, in choices.
+  /// The estimated lengths of schedules, in choices.
   private struct Lengths {
     private(set) var longest = 0
-    /// Until nothing is left but steps that may be taken at any time.
+    /// The length until only steps that may be taken at any time are left.
     private(set) var even = 16
 
     mutating func add(_ run: Run) {
       longest = max(longest, run.choices.count)
       let chooser = run.simulation.simulation.withState { $0.chooser }
       guard let chooser = chooser as? EvenMomentsChooser else { return }
-      // A workflow that polls has no such length.
+      // A workflow that polls has no natural length.
       even = chooser.naturalLength ?? min(max(even, 2 * chooser.waitCount), 512)
     }
   }
 
-  /// Runs under the schedule with a number.
+  /// Runs the workflow in the random schedule with a number.
   private func draw(_ number: Int, _ lengths: inout Lengths) throws -> Run {
     var schedule = Schedule(seed: seed, interruptions: interruptions, choices: [:])
     schedule.drawn = .init(number: number, length: lengths.longest, evenLength: lengths.even)
@@ -224,7 +227,8 @@ struct ScheduleExplorer {
     return run
   }
 
-  /// How many of the schedules that are drawn in one way fail; in the usual one when it is nil.
+  /// Returns the number of failures among random schedules that are drawn in one way; nil for the
+  /// usual way.
   func failures(drawing: ScheduleDrawing?, among count: Int) throws -> Int {
     let plain = Schedule(seed: seed, interruptions: interruptions, choices: [:])
     var lengths = Lengths()
@@ -248,7 +252,7 @@ struct ScheduleExplorer {
       schedule: schedule.description,
       scheduleCount: 1,
       log: run.simulation.log,
-      // It is a second thing to know when the workflow has failed as well.
+      // If the workflow has failed as well, the mismatch is an additional remark.
       note: run.error == nil ? nil : mismatch?.description,
       // A schedule that doesn't fit can't be replayed.
       isRepeatable: run.error != nil || mismatch == nil,
@@ -271,7 +275,7 @@ struct ScheduleExplorer {
       _ schedule: Schedule,
       note: String? = nil
     ) -> ScheduleFailure {
-      // The log goes with the run.
+      // The log is released together with the run.
       defer { withExtendedLifetime(run) {} }
       return ScheduleFailure(
         underlying: error,
@@ -287,7 +291,7 @@ struct ScheduleExplorer {
     if let problem = error as? ScheduleProblem, !problem.isRepeatable {
       return failure(run, error, found)
     }
-    // A cancel ends the shortening as well, and the failure is reported as it is.
+    // If the task was cancelled, report the failure without shortening its schedule.
     guard let again = try? self.run(found) else { return failure(run, error, found) }
     if let note = ScheduleFailure.sentence(
       aboutRepeating: error,
@@ -301,8 +305,8 @@ struct ScheduleExplorer {
     return failure(shortest, shortest.error ?? error, schedule)
   }
 
-  /// Takes the first step, or an earlier one, at as many choices as possible; it still has to fail
-  /// in the same way.
+  /// Returns a schedule with fewer choices that fails in the same way: it takes the first step, or
+  /// an earlier step, at as many choices as possible.
   private func shortened(_ schedule: Schedule, _ run: Run, _ error: any Error) -> (Schedule, Run) {
     var best = (schedule: schedule, run: run)
     var budget = 400
@@ -335,7 +339,7 @@ struct ScheduleExplorer {
         guard fails(smaller) else { break }
       }
     }
-    // Choices that the shorter run doesn't come to would not fit when it is replayed.
+    // The shorter run may make fewer choices, and the remaining ones wouldn't fit in a replay.
     best.schedule = Schedule(seed: seed, interruptions: interruptions, best.run.choices)
     return best
   }

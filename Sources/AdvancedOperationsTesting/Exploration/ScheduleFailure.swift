@@ -1,42 +1,42 @@
 import AdvancedOperations
 import CoreOperations
 
-/// A schedule under which a workflow does not do what it should.
+/// An error for a schedule in which a workflow fails.
 ///
-/// The description says how to take the same steps again:
+/// The description contains the call that replays the schedule. To debug the steps of the schedule,
+/// use a simulation:
 ///
 /// ```swift
 /// let simulation = SimulatedEnvironment(replaying: failure.schedule)
 /// ```
 ///
-/// A replay with ``exploreSchedules(replaying:stepLimit:fileID:line:of:)`` throws one as well.
+/// A replay with ``exploreSchedules(replaying:stepLimit:fileID:line:of:)`` also throws this error.
 public struct ScheduleFailure: Error, CustomStringConvertible {
-  /// What the workflow threw, or what is wrong with it.
+  /// The error that the workflow threw, or another problem.
   ///
-  /// The workflow left steps pending or took none. An operation left the simulation, or waits
-  /// forever. The schedule has more steps than the limit. The workflow isn't deterministic, or the
-  /// schedule that is replayed doesn't fit it.
+  /// Other problems are: The workflow left steps pending, or took no step. An operation left the
+  /// simulation, or waits forever. The schedule has more steps than the limit. The workflow isn't
+  /// deterministic, or the replayed schedule doesn't fit the workflow.
   public let underlying: any Error
-  /// The choices that lead to the failure, made as few as possible.
+  /// The choices that lead to the failure, as few as possible.
   ///
-  /// Pass them to ``SimulatedEnvironment/init(replaying:)`` or
+  /// Pass this text to ``SimulatedEnvironment/init(replaying:)`` or
   /// ``exploreSchedules(replaying:stepLimit:fileID:line:of:)``.
   public let schedule: String
-  /// How many schedules had been run by then, with this one: the number of the schedule, which is 1
-  /// for a replay.
+  /// The number of the schedule in the exploration, from 1; always 1 for a replay.
   public let scheduleCount: Int
-  /// What happened under the schedule.
+  /// The log of the simulation.
   public let log: String
-  /// What else is wrong.
+  /// A remark about the failure; nil if there is none.
   let note: String?
   /// Whether the schedule leads to the failure each time that it is run.
   let isRepeatable: Bool
-  /// Where the exploration was called.
+  /// The file in which the exploration was called.
   public let fileID: String
-  /// The line of that.
+  /// The line in which the exploration was called.
   public let line: Int
 
-  /// What went wrong, the schedule, and the log.
+  /// The error, the schedule, and the log.
   public var description: String {
     let replay =
       isRepeatable
@@ -59,8 +59,10 @@ public struct ScheduleFailure: Error, CustomStringConvertible {
 }
 
 extension ScheduleFailure {
-  /// Whether two runs have failed in the same way: with the same type and the same text, numbers
-  /// aside; an expectation also in the same line.
+  /// Returns whether two failures are the same: they have the same type and, apart from numbers,
+  /// the same text.
+  ///
+  /// Two failed expectations must also have the same line.
   static func isSame(_ a: any Error, as b: any Error) -> Bool {
     guard type(of: a) == type(of: b) else { return false }
     if let a = a as? ExpectationFailure, let b = b as? ExpectationFailure {
@@ -73,7 +75,7 @@ extension ScheduleFailure {
     "\(error)".filter { !$0.isNumber }
   }
 
-  /// Says that the choices of a failure don't lead to the same failure once more.
+  /// Returns a sentence if the same choices didn't lead to the same failure again; otherwise nil.
   static func sentence(
     aboutRepeating error: any Error,
     _ log: SimulationLog,
@@ -106,20 +108,20 @@ extension ScheduleFailure {
 public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
   /// The number of different schedules that were explored depth first.
   public internal(set) var scheduleCount = 0
-  /// The number of schedules that ended early, in a state from which all was explored before.
+  /// The number of schedules that ended early, in a state from which everything had been explored.
   public internal(set) var prunedCount = 0
-  /// The number of schedules drawn at random, because there were too many; some may be equal.
+  /// The number of random schedules, which run if there are too many to try all; some may be equal.
   public internal(set) var randomCount = 0
-  /// Whether the schedules explored depth first are all that there are.
+  /// Whether the depth-first search has tried all schedules.
   public internal(set) var isComplete = false
 
-  /// The virtual times at which steps were taken that may be taken at any time, by the names of the
-  /// steps.
+  /// The virtual times at which steps *at any time* were taken, by the names of the steps.
   ///
   /// See ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
   public internal(set) var timesOfSteps: [String: Set<Duration>] = [:]
 
-  /// Whether the depth-first part ended because steps can be passed over any number of times.
+  /// Whether the depth-first search has omitted schedules, because steps can be passed over any
+  /// number of times.
   var isBounded = false
 
   mutating func add(_ run: ScheduleExplorer.Run) {
@@ -128,7 +130,7 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// The times at which steps were taken, in words.
+  /// The times at which steps at any time were taken, in words.
   private var timesInWords: String {
     timesOfSteps.sorted { $0.key < $1.key }.map { name, times in
       guard let first = times.min(), let last = times.max(), first < last else {
@@ -141,7 +143,7 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
 
   private static func text(_ time: Duration) -> String { time == .zero ? "0 s" : time.readable }
 
-  /// One line with the numbers.
+  /// A line with the numbers of the report.
   public var description: String {
     let schedules = counted(scheduleCount, "schedule")
     let pruned =

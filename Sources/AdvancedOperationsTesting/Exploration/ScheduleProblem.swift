@@ -1,23 +1,26 @@
 import AdvancedOperations
 import CoreOperations
 
-/// Why a schedule failed, when that was not the workflow's own error.
+/// The reason for the failure of a schedule if the workflow itself didn't throw.
 enum ScheduleProblem: Error, CustomStringConvertible {
   case strays([StrayOperation])
-  /// Steps or timers at the end; after a `run()`, or without one.
+  /// Steps or timers are pending at the end, after a `run()` or without a run.
   case pending([String], afterRun: Bool)
   case noStep
-  /// Operations that wait for something that doesn't come, each with its explanation.
+  /// Operations wait although nothing can happen any more; each has an explanation.
   case waiting([String])
-  /// More steps than a schedule may have; the text says how many, and which were the last.
+  /// The schedule has too many steps; the text contains their number and the last steps.
   case tooLong(String)
-  /// Choices of the schedule that is replayed could not be made.
+  /// Choices of the replayed schedule could not be made.
   case misfit(String)
-  /// With the same choices: what happened last before that in both runs, and what then in each of
-  /// them; nil where the run was over, or the same for both when a choice was among another number
-  /// of steps.
+  /// Two runs with the same choices have different logs.
+  ///
+  /// The values are the last common line, and the next line of each run. A line is nil if the run
+  /// was over. Both next lines are nil if only the number of steps at a choice differed.
   case differs(after: String?, was: String?, is: String?)
-  /// The same, in lines that the log has left off.
+  /// Two runs with the same choices differ in lines that their logs have left off.
+  ///
+  /// The value is the number of these lines.
   case differsInLeftOff(Int)
 
   var description: String {
@@ -54,22 +57,22 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     }
   }
 
-  /// What to do when nothing of a workflow has happened in its simulation.
+  /// The message for a workflow that has taken no step in its simulation.
   static let noStepText =
     "No step was taken: nothing of the workflow has happened in the simulation. Make its queue "
     + "with the environment of the simulation, AdvancedOperationQueue(environment: "
     + "simulation.environment), and add the operations to that."
 
-  /// Whether the same schedule fails in this way again.
+  /// Whether the same schedule fails with the same problem again.
   var isRepeatable: Bool {
     switch self {
     case .strays, .pending, .noStep, .misfit, .waiting: true
-    // Such a schedule takes too long to be made shorter.
+    // A schedule with too many steps takes too long to shorten.
     case .differs, .differsInLeftOff, .tooLong: false
     }
   }
 
-  /// Whether the same choices have led to something else.
+  /// Whether the same choices have led to different logs.
   var isDifference: Bool {
     switch self {
     case .differs, .differsInLeftOff: true
@@ -77,7 +80,8 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     }
   }
 
-  /// The schedule of a simulation has too many steps; nil if it has not.
+  /// Creates the problem of a schedule with too many steps; nil if the simulation hasn't reached
+  /// the limit.
   init?(limitOf simulation: Simulation) {
     let (hasReachedLimit, count) = simulation.withState { ($0.hasReachedLimit, $0.takenCount) }
     guard hasReachedLimit else { return nil }
@@ -91,11 +95,11 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     )
   }
 
-  /// What is wrong although the workflow threw nothing; nil if nothing is.
+  /// Creates the problem at the end of a workflow that didn't throw; nil if there is none.
   ///
-  /// Steps may be pending when the last that ran the simulation was not `run()`, but a call that
-  /// ends earlier: with a condition or a time, with the value of code, or after one step. Such a
-  /// test looks at the middle of a workflow.
+  /// Steps may be pending if the last call that ran the simulation ends earlier than `run()`. Such
+  /// a call ends at a condition or a time, with the value of code, or after one step. The test
+  /// inspects the middle of a workflow.
   init?(atEndOf simulation: Simulation) {
     let (steps, alarms, lastCall, takenCount) = simulation.withState { state in
       let alarms = state.alarms.upcoming.sorted { $0.number < $1.number }.map(\.name)
@@ -125,7 +129,7 @@ enum ScheduleProblem: Error, CustomStringConvertible {
     let leftOff = max(log.leftOffCount, old.leftOffCount)
     let (lines, oldLines) = (log.lines(from: leftOff), old.lines(from: leftOff))
     let same = zip(lines, oldLines).prefix { $0 == $1 }.count
-    // The first line that is kept differs because of another one before it, as far as is known.
+    // If the first kept line differs, an earlier line that was left off may differ, too.
     if leftOff > 0, same == 0 || same == lines.count && same == oldLines.count {
       self = .differsInLeftOff(leftOff)
       return

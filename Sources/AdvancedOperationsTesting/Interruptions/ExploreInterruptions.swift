@@ -3,11 +3,11 @@
 /// An *interruption* comes from outside, at any moment: a cancel, a pause, a sign-out, a lost
 /// network. A workflow with an `await` between two effects may be correct at every moment but one.
 ///
-/// The exploration first counts the steps of the workflow. For each number of steps from zero to
-/// all, it builds the workflow in a new simulation, takes that many steps, calls `interrupt`, runs
-/// the simulation to its end, and calls `check`. So it meets each moment of this order of steps
-/// once: before the first step, between any two, while all operations sleep, and after the end. It
-/// does so for several seeds, because another seed is another order.
+/// The exploration first counts the steps of the workflow. For each number of steps from zero to all, it
+/// builds the workflow in a new simulation, and takes that many steps. Then it calls `interrupt`, runs the
+/// simulation to its end, and calls `check`. The workflow is therefore interrupted once at each moment of
+/// this order of steps: before the first step, between two steps, while all operations sleep, and after the
+/// end. The exploration repeats this with several seeds, because another seed determines another order.
 ///
 /// ```swift
 /// try exploreInterruptions { simulation in
@@ -23,14 +23,12 @@
 /// ```
 ///
 /// The interruption is called outside of any step. It may be async code, as in
-/// `try simulation.run { @Sendable in await session.signOut() }`, with a simulation that `build`
-/// returns. `check`
-/// may go on with the workflow: it can resume what was paused, and call
-/// ``SimulatedEnvironment/run()``.
+/// `try simulation.run { @Sendable in await session.signOut() }`, with a simulation that `build` returns.
+/// `check` may continue the workflow: it can resume a paused queue, and call ``SimulatedEnvironment/run()``.
 ///
-/// After `check`, the exploration fails if a step is pending or an operation has not finished.
-/// Operations may be left that wait for the test: for a ``HeldOperation``, for a ``ConditionProbe``,
-/// or in a suspended queue.
+/// After `check`, the exploration fails if a step is pending or an operation has not finished. Operations
+/// that wait for the test may be left: for a ``HeldOperation``, for a ``ConditionProbe``, or in a suspended
+/// queue.
 ///
 /// An exploration with
 /// ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a step *at any time* also meets
@@ -53,12 +51,12 @@
 ///     before the interruption, and isn't called for the run without an interruption.
 /// - Returns: The number of schedules and of interruptions, which is one more than the number of
 ///   steps for each schedule.
-/// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. It
-///   names the seed, the number of steps, the time, and the steps before and after the interruption,
-///   and says how to interrupt the workflow at that moment only. An error of a closure is its
-///   ``ExpectationFailure/underlying``. Throws one as well if `build` runs the simulation, if no step
-///   is taken, if the workflow takes other steps with the same seed, and if its run without an
-///   interruption leaves an operation unfinished or takes more than 2,000 steps.
+/// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. It names the
+///   seed, the number of steps, the time, and the steps before and after the interruption, and says how to
+///   interrupt the workflow at that moment only. An error of a closure is its
+///   ``ExpectationFailure/underlying``. Throws one as well if `build` runs the simulation, if no step is
+///   taken, or if the workflow takes other steps with the same seed. The run without an interruption also
+///   throws if it leaves an operation unfinished, or takes more than 2,000 steps.
 /// - Precondition: Not called from a step of a simulation.
 /// - Complexity: O(s · n²) steps, s the number of seeds and n the number of steps of the workflow.
 @discardableResult

@@ -26,14 +26,14 @@ struct InterruptionExplorer<Context> {
     let context: Context
     var steps: [Step] = []
     var log = SimulationLog(limit: nil)
-    /// Whether the run was stopped although something could happen.
+    /// Whether the run was stopped although steps or timers were left.
     var isCut = false
   }
 
   /// The longest run that is explored if the test sets no limit: the time grows with its square.
   private static var longestRun: Int { 2_000 }
 
-  /// Interrupts the workflow in so many orders of its steps.
+  /// Interrupts the workflow in a number of orders of its steps.
   func explore(
     _ schedules: Int,
     from seed: UInt64,
@@ -55,14 +55,14 @@ struct InterruptionExplorer<Context> {
   private func explore(upTo limit: Int?, _ report: inout InterruptionReport) throws {
     let whole = try runWhole(upTo: limit.map { max($0, 0) })
     for count in whole.steps.indices { try runInterrupted(after: count, like: whole) }
-    // A run that is cut can end only now, and would stay in memory otherwise.
+    // Finish a run that was stopped early, because its operations would stay in memory otherwise.
     try finish(whole.run, whole.context, whole)
     report.scheduleCount += 1
     report.interruptionCount += whole.steps.count + 1
     if whole.isCut { report.isComplete = false }
   }
 
-  /// Interrupts the workflow after so many steps, and no others.
+  /// Interrupts the workflow only after this number of steps.
   func explore(onlyAfter count: Int) throws {
     try runInterrupted(after: max(count, 0), like: nil)
   }
@@ -161,7 +161,7 @@ struct InterruptionExplorer<Context> {
     }
   }
 
-  /// Checks that nothing is left which only the simulation could end.
+  /// Checks that no step is pending, and that each unfinished operation waits for the test.
   private func checkEnd(
     of simulation: SimulatedEnvironment,
     _ story: String,
@@ -185,7 +185,7 @@ struct InterruptionExplorer<Context> {
     underlying: (any Error)? = nil,
     _ advice: String? = nil
   ) -> ExpectationFailure {
-    // With advice it is a story of several sentences: a line for each part.
+    // With advice, the message has several sentences, so each part is on its own line.
     let parts = [story, problem, advice].compactMap { $0 }
     return ExpectationFailure(
       parts.joined(separator: advice == nil ? " " : "\n"),
@@ -196,7 +196,7 @@ struct InterruptionExplorer<Context> {
     )
   }
 
-  /// Says when a run was interrupted, in a sentence.
+  /// Returns a sentence with the moment at which a run was interrupted.
   private static func story(of run: SteppedRun, _ whole: Whole?) -> String {
     let count = run.stepCount
     let next = whole.flatMap { count < $0.steps.count ? $0.steps[count].name : nil }
@@ -211,7 +211,7 @@ struct InterruptionExplorer<Context> {
       + next.map { ", and before “\($0)”" }.orEmpty + "."
   }
 
-  /// Says how to interrupt the workflow at the same moment again.
+  /// Returns the advice to interrupt the workflow at the same moment again.
   private func advice(_ count: Int) -> String {
     "Interrupt it only there with exploreInterruptions(replayingStep: \(count), seed: \(seed)) and the "
       + "same closures,\nor build it with SimulatedEnvironment(seed: \(seed)), call step() "

@@ -16,11 +16,11 @@ public struct InterruptionReport: Sendable, Hashable, CustomStringConvertible {
   public internal(set) var interruptionCount = 0
   /// Whether each schedule was interrupted at each of its moments: before, between and after its steps.
   ///
-  /// False if a schedule has more steps than `upToStep`. True doesn't mean that there are no other
-  /// schedules: ``ScheduleReport/isComplete`` tells that of an exploration of schedules.
+  /// False if a schedule has more steps than `upToStep`. True doesn't mean that all schedules were tried.
+  /// Only an exploration of schedules reports this, with ``ScheduleReport/isComplete``.
   public internal(set) var isComplete = true
 
-  /// One line with the numbers.
+  /// A line with the numbers of the report.
   public var description: String {
     "\(counted(interruptionCount, "interruption")) in \(counted(scheduleCount, "schedule")), "
       + (isComplete
