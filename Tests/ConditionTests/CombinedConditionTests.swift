@@ -161,7 +161,7 @@ import Testing
         """
     )
     #expect(
-      tree(AnyOf([])) == "condition “none of nothing”: There is no condition that could hold."
+      tree(AnyOf([])) == "condition “none of nothing”: The list of conditions is empty."
     )
     #expect(tree(a) == "condition “a”: flaw 1")
     let error = OperationConditionError(

@@ -80,8 +80,8 @@ import Testing
     }
     try expectMessage(
       """
-      A condition was put into another one 500 times over, which is the most. Join conditions of \
-      one kind on one level: AllOf and AnyOf take lists, and a chain of && or of || is one level.
+      Conditions are nested on more than 500 levels. Join conditions of one kind on one level: \
+      AllOf and AnyOf take lists, and a chain of && or of || is one level.
       """,
       in: result
     )

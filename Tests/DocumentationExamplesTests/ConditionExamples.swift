@@ -82,7 +82,8 @@ func `NegatedCondition: the opposite holds`(isDown: Bool) {
   operation.addCondition(NegatedCondition(BlockCondition("maintenance") { await status.isDown }))
 
   simulate(operation)
-  let failure = "failed\n  condition “not maintenance”: “maintenance” holds, and must not."
+  let failure =
+    "failed\n  condition “not maintenance”: “maintenance” is satisfied, but must not be."
   #expect(operation.ending == (isDown ? failure : "succeeded"))
 }
 

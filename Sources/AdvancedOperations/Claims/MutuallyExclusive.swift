@@ -50,7 +50,7 @@ public struct MutuallyExclusive<Category>: OperationClaim {
 
   private init(name: String, _ subject: ClaimRequest.Subject, limit: Int, whenBusy: WhenBusy) {
     guard limit >= 1 else {
-      trap("MutuallyExclusive “\(name)” was made with the limit \(limit). Give 1 or more.")
+      trap("MutuallyExclusive “\(name)” was created with the limit \(limit). Give 1 or more.")
     }
     self.name = name
     requests = [ClaimRequest(subject, .place(limit: limit), whenBusy: whenBusy)]

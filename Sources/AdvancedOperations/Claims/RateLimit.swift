@@ -54,7 +54,7 @@ public struct RateLimit: OperationClaim {
   public init(_ key: String, _ count: Int, per duration: Duration, whenBusy: WhenBusy = .wait) {
     guard count >= 1, duration > .zero else {
       trap(
-        "RateLimit “\(key)” was made with the count \(count) per \(duration). "
+        "RateLimit “\(key)” was created with the count \(count) per \(duration). "
           + "Give a count of 1 or more and a duration of more than zero."
       )
     }

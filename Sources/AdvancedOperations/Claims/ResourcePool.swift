@@ -50,7 +50,7 @@ public final class ResourcePool: Sendable {
   ///   - domain: That of the environments of the operations which will claim units.
   /// - Precondition: The capacity isn't negative.
   public init(_ name: String = "", capacity: Int, domain: ClaimDomain = .shared) {
-    Self.check(capacity, "was made with", name)
+    Self.check(capacity, "was created with", name)
     self.name = name.isEmpty ? "resource pool" : name
     units = Atomic(capacity)
     self.domain = domain
@@ -95,7 +95,7 @@ public struct ResourceUnits: OperationClaim {
   ///   (see ``AdvancedOperation/environment``), and when it gets one otherwise.
   public init(_ count: Int, of pool: ResourcePool, whenBusy: WhenBusy = .wait) {
     guard count >= 0 else {
-      trap("ResourceUnits of “\(pool.name)” were made with the count \(count). Give 0 or more.")
+      trap("ResourceUnits of “\(pool.name)” were created with the count \(count). Give 0 or more.")
     }
     name = pool.name
     let subject = ClaimRequest.Subject.pool(ObjectIdentifier(pool))

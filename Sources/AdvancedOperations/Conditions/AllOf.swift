@@ -1,13 +1,12 @@
 public import CoreOperations
 
-/// Holds when all of several conditions do: evaluates them in order, up to the first that doesn't
-/// hold.
+/// A condition that is satisfied if all of several conditions are satisfied.
 ///
-/// The result is that of the first condition that fails or skips the operation; conditions behind
-/// it aren't evaluated. Prerequisites of all conditions run before the first is evaluated. Without
-/// any condition it holds.
+/// The conditions are evaluated in order, up to the first one that isn't satisfied. `AllOf` fails or skips
+/// the operation as this condition does. The prerequisites of all conditions run before the first condition
+/// is evaluated. `AllOf` without conditions is satisfied.
 ///
-/// Conditions may be in each other on up to 500 levels; a chain of `&&` is one level.
+/// Conditions can be nested on up to 500 levels. A chain of `&&` is one level.
 ///
 /// ```swift
 /// operation.addCondition(online && !maintenance)
@@ -15,36 +14,38 @@ public import CoreOperations
 public struct AllOf: OperationCondition {
   let parts: ConditionParts
 
-  /// Creates a condition that holds when all others do.
+  /// Creates a condition that is satisfied if all the given conditions are satisfied.
   public init(_ conditions: [any OperationCondition]) { parts = ConditionParts(.all, conditions) }
 
   fileprivate init(parts: ConditionParts) { self.parts = parts }
 
-  /// The names of the conditions, with “and” between them; the end of a very long one is left out.
+  /// The names of the conditions, joined by “and”; the end of a very long name is left out.
   public var name: String { parts.name }
 
-  /// The prerequisites of the conditions, as a group when there are several.
+  /// Returns the prerequisite of the conditions, which is a group if there are several.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
-  /// Known when no condition has to be waited for before the first that doesn't hold.
+  /// Returns the answer, or nil if an asynchronous condition has to be evaluated first.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.immediateResult(for: operation)
   }
 
-  /// Evaluates the conditions in order, up to the first that doesn't hold.
+  /// Evaluates the conditions in order, up to the first one that isn't satisfied.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }
 }
 
-/// Holds when both conditions do; the second is evaluated only if the first holds.
+/// Returns a condition that is satisfied if both conditions are satisfied.
+///
+/// The second condition is evaluated only if the first condition is satisfied.
 public func && (a: any OperationCondition, b: any OperationCondition) -> AllOf {
   AllOf(parts: ConditionParts(.all, joining: a, b))
 }
 
-/// The opposite of a condition.
+/// Returns the opposite of a condition.
 public prefix func ! (a: any OperationCondition) -> NegatedCondition { NegatedCondition(a) }
 
 extension AllOf: CompoundCondition {}

@@ -1,50 +1,51 @@
 public import CoreOperations
 
-/// Holds when one of several conditions does: evaluates them in order, up to the first that holds.
+/// A condition that is satisfied if at least one of several conditions is satisfied.
 ///
-/// When none holds it fails with every failure, or skips the operation when none of them failed.
-/// Prerequisites of all conditions run before the first is evaluated. Without any condition it
-/// fails.
+/// The conditions are evaluated in order, up to the first one that is satisfied. If no condition is
+/// satisfied, `AnyOf` fails with the failures of all conditions, or skips the operation if no condition
+/// failed. The prerequisites of all conditions run before the first condition is evaluated. `AnyOf` without
+/// conditions fails.
 ///
-/// Immediate conditions are evaluated again when the operation starts. If the satisfied one isn't
+/// Immediate conditions are evaluated again when the operation starts. If the satisfied condition isn't
 /// satisfied any more, the operation fails, unless an asynchronous condition was satisfied before.
 ///
-/// Conditions may be in each other on up to 500 levels; a chain of `||` is one level.
+/// Conditions can be nested on up to 500 levels. A chain of `||` is one level.
 ///
 /// ```swift
 /// operation.addCondition(onWiFi || BlockCondition("user insists") { await dialog.answer })
 /// ```
 public struct AnyOf: OperationCondition {
-  /// None of the conditions holds.
+  /// An error that reports that none of the conditions is satisfied.
   public struct NoneHolds: ConditionFailures, CustomStringConvertible {
-    /// Why not, in the order of the conditions that failed.
+    /// The failures of the conditions, in the order of the conditions.
     public var failures: [OperationConditionError]
 
-    /// The failures, a line each.
+    /// The failures, one per line.
     public var description: String { OperationConditionError.text(of: self) }
   }
 
   let parts: ConditionParts
 
-  /// Creates a condition that holds when one of others does.
+  /// Creates a condition that is satisfied if at least one of the given conditions is satisfied.
   public init(_ conditions: [any OperationCondition]) { parts = ConditionParts(.any, conditions) }
 
   fileprivate init(parts: ConditionParts) { self.parts = parts }
 
-  /// The names of the conditions, with “or” between them; the end of a very long one is left out.
+  /// The names of the conditions, joined by “or”; the end of a very long name is left out.
   public var name: String { parts.name }
 
-  /// The prerequisites of the conditions, as a group when there are several.
+  /// Returns the prerequisite of the conditions, which is a group if there are several.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
-  /// Known when no condition has to be waited for before the first that holds.
+  /// Returns the answer, or nil if an asynchronous condition has to be evaluated first.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.immediateResult(for: operation)
   }
 
-  /// Satisfied by the first condition that holds.
+  /// Evaluates the conditions in order, up to the first one that is satisfied.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }
@@ -52,7 +53,9 @@ public struct AnyOf: OperationCondition {
 
 extension AnyOf: CompoundCondition {}
 
-/// Holds when one of both conditions does; the second is evaluated only if the first doesn't hold.
+/// Returns a condition that is satisfied if at least one of both conditions is satisfied.
+///
+/// The second condition is evaluated only if the first condition isn't satisfied.
 public func || (a: any OperationCondition, b: any OperationCondition) -> AnyOf {
   AnyOf(parts: ConditionParts(.any, joining: a, b))
 }

@@ -1,8 +1,8 @@
-/// A condition that is a closure.
+/// A condition that calls a closure.
 ///
-/// A closure that gives a Boolean says whether the operation may execute. One that gets the
-/// operation gives an ``OperationConditionResult``, so that it can fail with an error of its own,
-/// or skip the operation:
+/// A closure without a parameter returns true if the operation may execute. A closure with the operation as
+/// its parameter returns an ``OperationConditionResult``, so that it can fail with your own error or skip the
+/// operation:
 ///
 /// ```swift
 /// operation.addCondition(BlockCondition("user agreed") { await consent.isGiven })
@@ -15,19 +15,19 @@
 ///
 /// The closure runs in a task that is cancelled with the operation.
 public struct BlockCondition: OperationCondition {
-  /// The closure gave false.
+  /// An error that reports that the closure returned false.
   public struct NotSatisfied: Error, Hashable, CustomStringConvertible {
     /// Creates the error.
     public init() {}
-    /// One sentence.
+    /// A sentence that names the cause.
     public var description: String { "The closure returned false." }
   }
 
-  /// What the condition is called.
+  /// The name of the condition.
   public let name: String
   private let body: Body
 
-  // Not one closure around another, which costs each evaluation two more calls.
+  // An enum, because a closure around another closure would cost each evaluation two more calls.
   private enum Body {
     case bool(@Sendable () async throws -> Bool)
     case result(@Sendable (AdvancedOperation) async throws -> OperationConditionResult)
@@ -36,26 +36,30 @@ public struct BlockCondition: OperationCondition {
   /// Creates a condition with a name.
   ///
   /// - Parameters:
-  ///   - name: What the condition is called in errors.
-  ///   - body: True satisfies; false fails with ``NotSatisfied``, an error with itself.
+  ///   - name: The name of the condition in errors.
+  ///   - body: A closure that returns true if the condition is satisfied. If the closure returns false, the
+  ///     condition fails with ``NotSatisfied``. If the closure throws an error, the condition fails with that
+  ///     error.
   public init(_ name: String, _ body: @escaping @Sendable () async throws -> Bool) {
     self.name = name
     self.body = .bool(body)
   }
 
-  /// Creates a condition that is called after its type.
+  /// Creates a condition with the name “BlockCondition”.
   ///
-  /// - Parameter body: True satisfies; false fails with ``NotSatisfied``, an error with itself.
+  /// - Parameter body: A closure that returns true if the condition is satisfied. If the closure returns
+  ///   false, the condition fails with ``NotSatisfied``. If the closure throws an error, the condition fails
+  ///   with that error.
   public init(_ body: @escaping @Sendable () async throws -> Bool) {
     self.init("BlockCondition", body)
   }
 
-  /// Creates a condition with a name, whose closure gives a result.
+  /// Creates a condition with a name and a closure that returns a result.
   ///
   /// - Parameters:
-  ///   - name: What the condition is called in errors.
-  ///   - body: Gets the operation that the condition is attached to, and gives the result; a thrown
-  ///     error is a failure.
+  ///   - name: The name of the condition in errors.
+  ///   - body: A closure that receives the operation to which the condition is attached and returns the
+  ///     result. If the closure throws an error, the condition fails with that error.
   public init(
     _ name: String,
     _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
@@ -64,17 +68,17 @@ public struct BlockCondition: OperationCondition {
     self.body = .result(body)
   }
 
-  /// Creates a condition that is called after its type, whose closure gives a result.
+  /// Creates a condition with the name “BlockCondition” and a closure that returns a result.
   ///
-  /// - Parameter body: Gets the operation that the condition is attached to, and gives the result;
-  ///   a thrown error is a failure.
+  /// - Parameter body: A closure that receives the operation to which the condition is attached and returns
+  ///   the result. If the closure throws an error, the condition fails with that error.
   public init(
     _ body: @escaping @Sendable (AdvancedOperation) async throws -> OperationConditionResult
   ) {
     self.init("BlockCondition", body)
   }
 
-  /// What the closure gives.
+  /// Calls the closure and returns its result.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     do {
       switch body {

@@ -1,10 +1,9 @@
 import CoreOperations
 
-/// Counts the failures of operations that use the same thing, and gives that thing a rest after too
-/// many.
+/// An observer that stops operations for a while after too many of them have failed.
 ///
-/// Attach ``CircuitClosed`` to every operation that uses the thing; the breaker observes the
-/// operation from then on:
+/// Attach ``CircuitClosed`` to all operations that use the same service. The breaker observes these
+/// operations and counts their failures:
 ///
 /// ```swift
 /// let breaker = CircuitBreaker(failures: 5, cooldown: .seconds(30))
@@ -13,42 +12,44 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// An operation to which the breaker is only attached as an observer is counted, and runs whatever
-/// the state of the circuit is. However often it is attached to an operation, that counts once.
+/// If you attach only the breaker itself, as an observer, the operation is counted but runs in every state of
+/// the circuit. A breaker that is attached to an operation several times counts the operation once.
 ///
-/// - *Closed*: all may run. So many failures with no success in between open the circuit.
-/// - *Open*: none may run until the cooldown is over, by the clock of the environment of the
-///   operation that opened it.
-/// - *Half open*: one may run, as a *probe*. When it succeeds the circuit is closed; when it fails
-///   the circuit is open again, for a whole cooldown. When it ends in any other way, the next one
-///   may try.
+/// - *Closed*: all operations may run. The circuit opens after the given number of failures without a success
+///   in between.
+/// - *Open*: no operation may run until the cooldown is over. The clock is that of the environment of the
+///   operation that opened the circuit.
+/// - *Half open*: one operation may run, as a *probe*. If the probe succeeds, the circuit closes. If the
+///   probe fails, the circuit opens again for a whole cooldown. If the probe finishes in any other way, the
+///   next operation can become the probe.
 ///
-/// An operation becomes the probe when it starts, with its slot and its claims. One that waits for
-/// them keeps no other operation from trying, nor does one that is cancelled or whose conditions
-/// fail before its start. A probe that has run for a whole cooldown without an end loses its place:
-/// the next operation may try, and the end of the first one doesn't count any more. With a cooldown
-/// of zero, a probe keeps its place until it ends.
+/// An operation becomes the probe when it starts, with its slot and its claims. An operation that still waits
+/// for its slot or its claims isn't the probe. An operation that is cancelled before its start, or whose
+/// conditions fail, doesn't become the probe either. If a probe has run for a whole cooldown, another
+/// operation can become the probe, and the outcome of the first one doesn't count any more. With a cooldown
+/// of zero, an operation stays the probe until it finishes.
 ///
-/// What counts is how operations ended that executed: success, a failure, or a ``TimeoutObserver``
-/// that ended them while they executed, which is a failure too. A body that ends its operation as
-/// skipped is a success. So is a failure with no error that counts, because the thing has answered:
+/// The breaker counts outcomes of operations that have executed. A cancel by a ``TimeoutObserver`` while the
+/// operation executed is a failure. A body that ends its operation as skipped is a success. If none of the
+/// errors of a failure counts, the failure is a success, because the service has answered:
 ///
 /// ```swift
 /// let breaker = CircuitBreaker(failures: 5) { error in !(error is NotFound) }
 /// ```
 ///
-/// Other cancels, a time limit that doesn't count, and operations that failed or were skipped before
-/// they executed, are neither. While the circuit isn't closed, only the probe's end counts.
+/// Other cancels, and timeouts that don't count, are neither successes nor failures. The same applies to
+/// operations that failed or were skipped before they executed. While the circuit isn't closed, only the
+/// outcome of the probe counts.
 ///
-/// All members can be used from any thread. No lock is held while a clock is read.
+/// All members can be used from any thread. The breaker holds no lock while it reads a clock.
 public final class CircuitBreaker: OperationObserver {
-  /// Whether operations may run.
+  /// The state of a circuit, which decides whether operations may run.
   public enum State: Sendable, Hashable, CaseIterable {
-    /// All may.
+    /// All operations may run.
     case closed
-    /// None may, for now.
+    /// No operation may run until the cooldown is over.
     case open
-    /// One may, to try.
+    /// One operation may run, as the probe.
     case halfOpen
   }
 
@@ -61,12 +62,12 @@ public final class CircuitBreaker: OperationObserver {
   ///
   /// - Parameters:
   ///   - failures: The number of failures, with no success in between, that open the circuit.
-  ///   - cooldown: The time for which the circuit stays open, and for which a probe may keep other
-  ///     operations from trying.
-  ///   - counts: Gets an error, and returns whether it is one of the thing that the breaker is for.
-  ///     All errors count unless given. Called for the root causes of a failure, as
-  ///     ``RetryPolicy/when(_:)`` is, until one counts; without a lock held.
-  /// - Precondition: At least one failure, and a cooldown that isn't negative.
+  ///   - cooldown: The time for which the circuit stays open. For the same time, a running probe keeps other
+  ///     operations from becoming the probe.
+  ///   - counts: A closure that returns true if an error counts as a failure of the service. By default, all
+  ///     errors count. The breaker calls the closure for the root causes of a failure, as
+  ///     ``RetryPolicy/when(_:)`` does, until one of them counts. No lock is held during the call.
+  /// - Precondition: `failures` is at least 1, and the cooldown isn't negative.
   public init(
     failures: Int,
     cooldown: Duration = .seconds(60),
@@ -74,7 +75,7 @@ public final class CircuitBreaker: OperationObserver {
   ) {
     guard failures >= 1, cooldown >= .zero else {
       trap(
-        "CircuitBreaker was made with \(failures) failures and a cooldown of \(cooldown.readable). "
+        "CircuitBreaker was created with \(failures) failures and a cooldown of \(cooldown.readable). "
           + "Give 1 failure or more, and a cooldown that isn't negative."
       )
     }
@@ -91,7 +92,7 @@ public final class CircuitBreaker: OperationObserver {
     return clock.now < end ? .open : .halfOpen
   }
 
-  /// Remembers how an operation ended.
+  /// Counts the outcome of an operation.
   public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let id = ObjectIdentifier(self)
     let isFirst = operation.withCore { core in
@@ -104,7 +105,7 @@ public final class CircuitBreaker: OperationObserver {
 
   private func count(_ operation: AdvancedOperation, _ outcome: OperationOutcome) {
     switch outcome {
-    // A body that found nothing to do has been answered: HTTP 304, for instance.
+    // A body that skips has received an answer, such as HTTP 304, so the service works.
     case .succeeded, .skipped: noteSuccess(of: operation)
     case .failed(let failure):
       if failure.decidingCauses.contains(where: counts) {
@@ -129,7 +130,7 @@ public final class CircuitBreaker: OperationObserver {
     circuit.withLock { $0.failed(ObjectIdentifier(operation), limit: self.limit, limit) }
   }
 
-  /// The end of a cooldown that begins now, by the clock of an operation.
+  /// Returns the end of a cooldown that begins now, by the clock of an operation.
   private func timeLimit(of operation: AdvancedOperation) -> Circuit.TimeLimit {
     let clock = operation.environment.clock
     return (clock, clock.now.saturatingAdding(cooldown))
@@ -137,14 +138,14 @@ public final class CircuitBreaker: OperationObserver {
 
   var isClosed: Bool { circuit.withLock { $0.isClosed } }
 
-  /// Returns why an operation may not run; nil if it may as things are.
+  /// Returns the reason why an operation may not run; nil if the operation may run in the present state.
   func refusal(of operation: AdvancedOperation) -> CircuitClosed.Open? {
     decide(about: operation) { circuit, time in circuit.asked(operation, time) }
   }
 
-  /// Makes an operation that starts the probe, if the circuit needs one.
+  /// Makes a starting operation the probe if the circuit needs one.
   ///
-  /// - Returns: Why the operation may not run; nil if it may.
+  /// - Returns: The reason why the operation may not run; nil if the operation may run.
   func admit(_ operation: AdvancedOperation) -> CircuitClosed.Open? {
     let limit = cooldown > .zero ? timeLimit(of: operation) : nil
     return decide(about: operation) { circuit, time in
@@ -152,7 +153,7 @@ public final class CircuitBreaker: OperationObserver {
     }
   }
 
-  /// An operation has ended, or doesn't start now: if it is the probe, another one may try.
+  /// Lets another operation become the probe if this one was the probe and has finished, or doesn't start.
   func withdraw(_ operation: AdvancedOperation) {
     let id = ObjectIdentifier(operation)
     circuit.withLock { $0.probeEnded(id) }
@@ -162,11 +163,12 @@ public final class CircuitBreaker: OperationObserver {
     about operation: AdvancedOperation,
     _ event: (inout Circuit, Circuit.Time) -> Circuit.Admission
   ) -> CircuitClosed.Open? {
-    // The clock is read without the lock; the circuit may change in between.
+    // The clock is read without the lock. If the circuit has changed in between, the loop repeats.
     while true {
       let (version, limit) = circuit.withLock { ($0.version, $0.timeLimit) }
       let left = limit.map { $0.end.saturatingSubtracting($0.clock.now) }
-      // The last reference to the probe may be this one, which isn't released under the lock.
+      // This may be the last reference to the probe. It is released after the lock, because a release can run
+      // code of the program.
       var probe: AdvancedOperation?
       let admission = circuit.withLock { circuit in
         probe = circuit.probe
@@ -176,7 +178,7 @@ public final class CircuitBreaker: OperationObserver {
       switch admission {
       case .admitted: return nil
       case .probe:
-        // Whether or not it executes, and whether or not this observes it.
+        // The probe may finish without executing, and the breaker may not observe it.
         operation.whenFinished { [weak self, weak operation] _ in
           if let operation { self?.withdraw(operation) }
         }
@@ -193,54 +195,57 @@ private struct Circuit {
   typealias TimeLimit = (clock: OperationClock, end: Duration)
 
   private enum Phase {
-    /// Exits: open.
+    /// The circuit is closed. Next phase: open.
     case closed(failures: Int)
-    /// Until the cooldown ends. Exit: half open.
+    /// The circuit is open until the cooldown ends. Next phase: half open.
     case open(TimeLimit)
-    /// Exits: closed, open.
+    /// The circuit waits for a probe, or for its outcome. Next phases: closed, open.
     case halfOpen(Probe?)
   }
 
-  /// The operation that tries; one that is gone without having run isn't one any more.
+  /// The operation that tests the service.
+  ///
+  /// A probe that was deallocated without running counts as absent.
   private struct Probe {
     let id: ObjectIdentifier
     weak var operation: AdvancedOperation?
-    /// When it doesn't keep others out any more; nil if it does until its end.
+    /// The time up to which other operations can't become the probe; nil if they can't before this one
+    /// finishes.
     let limit: TimeLimit?
   }
 
-  /// What is known of the time.
+  /// A reading of the clock, with the version of the circuit to which the reading belongs.
   struct Time {
     /// The version of the circuit when its clock was read.
     let version: UInt64
-    /// How much was left then until ``Circuit/timeLimit``; nil without one.
+    /// The duration that was left until ``Circuit/timeLimit``; nil if the circuit has no time limit.
     let left: Duration?
   }
 
   enum Admission {
     case admitted
-    /// As the one that tries.
+    /// The operation may run, as the probe.
     case probe
-    /// For so long; nil when that depends on the probe.
+    /// The operation may not run for this duration; nil if the duration depends on the probe.
     case refused(Duration?)
     /// The circuit has changed since its clock was read.
     case outdated
   }
 
   private var phase = Phase.closed(failures: 0) { didSet { version &+= 1 } }
-  /// Another one after each change.
+  /// A number that changes with each change of the phase.
   private(set) var version: UInt64 = 0
 
   var isClosed: Bool {
     if case .closed = phase { true } else { false }
   }
 
-  /// When it will be half open; nil unless it is open.
+  /// The time at which the circuit becomes half open; nil unless the circuit is open.
   var cooldown: TimeLimit? {
     if case .open(let cooldown) = phase { cooldown } else { nil }
   }
 
-  /// When something changes with time alone; nil if nothing does.
+  /// The time at which the circuit changes without an event; nil if it doesn't.
   var timeLimit: TimeLimit? {
     switch phase {
     case .closed: nil
@@ -249,7 +254,7 @@ private struct Circuit {
     }
   }
 
-  /// The operation that tries at this moment.
+  /// The operation that is the probe at this moment.
   var probe: AdvancedOperation? {
     if case .halfOpen(let probe?) = phase { probe.operation } else { nil }
   }
@@ -279,12 +284,12 @@ private struct Circuit {
     }
   }
 
-  /// The probe has ended; if that didn't decide anything, another may try.
+  /// Lets another operation become the probe if the probe has finished and its outcome decided nothing.
   mutating func probeEnded(_ id: ObjectIdentifier) {
     if isProbe(id) { phase = .halfOpen(nil) }
   }
 
-  /// An operation asks whether it may run.
+  /// Returns whether an operation may run, without changing the circuit.
   func asked(_ operation: AdvancedOperation, _ time: Time) -> Admission {
     if case .closed = phase { return .admitted }
     guard time.version == version else { return .outdated }
@@ -300,7 +305,8 @@ private struct Circuit {
     return .admitted
   }
 
-  /// An operation is about to start, and tries for all unless the circuit is closed.
+  /// Makes an operation that is about to start the probe, unless the circuit is closed or refuses the
+  /// operation.
   mutating func starts(
     _ operation: AdvancedOperation,
     keepingOthersOutUntil limit: TimeLimit?,
@@ -314,33 +320,34 @@ private struct Circuit {
   }
 }
 
-/// Holds unless a ``CircuitBreaker`` has opened its circuit.
+/// A condition that is satisfied unless a ``CircuitBreaker`` has opened its circuit.
 ///
-/// Attaching it makes the breaker watch the operation: nothing else is needed.
+/// If you attach the condition to an operation, the breaker also observes the operation.
 ///
 /// ```swift
 /// call.addCondition(CircuitClosed(breaker))
 /// ```
 ///
-/// When the circuit is half open, the first operation that starts becomes the probe. The condition
-/// fails for others until the probe has ended, or has run for a whole cooldown. An operation that
-/// only waits for a slot or a claim isn't the probe: if another one tries when its turn comes, it
-/// fails then.
+/// If the circuit is half open, the first operation that starts becomes the probe. The condition fails for
+/// other operations until the probe has finished, or has run for a whole cooldown. An operation that still
+/// waits for a slot or a claim isn't the probe. If another operation is the probe when a slot and the claims
+/// are available, the waiting operation fails.
 ///
-/// The condition may be a part of others. `!CircuitClosed(breaker)` only asks, and never makes its
-/// operation the probe; nor does a condition of your own that calls ``check(_:)``.
+/// The condition can be a part of other conditions. `!CircuitClosed(breaker)` only reads the state of the
+/// circuit, and never makes its operation the probe. The same applies to your own condition that calls
+/// ``check(_:)``.
 public struct CircuitClosed: ImmediateCondition {
-  /// The circuit is open, or half open with another operation that tries.
+  /// An error that reports that the circuit is open, or is half open while another operation is the probe.
   public struct Open: Error, Hashable, CustomStringConvertible {
-    /// How long it stays open; nil when that depends on how another operation ends.
+    /// The time for which the circuit stays open; nil if it depends on the outcome of another operation.
     public var remaining: Duration?
 
     package init(remaining: Duration?) { self.remaining = remaining }
 
-    /// One sentence with the time.
+    /// A sentence with the remaining time.
     public var description: String {
       if let remaining { return "The circuit is open for another \(remaining.readable)." }
-      return "The circuit was open, and another operation tries whether it can be closed."
+      return "The circuit is half open, and another operation is its probe."
     }
   }
 
@@ -348,19 +355,19 @@ public struct CircuitClosed: ImmediateCondition {
 
   /// Creates the condition.
   ///
-  /// - Parameter breaker: Becomes an observer of the operation to which the condition is attached,
-  ///   by itself or as a part of another condition.
+  /// - Parameter breaker: The breaker, which observes the operation to which the condition is attached, even
+  ///   if the condition is a part of another condition.
   public init(_ breaker: CircuitBreaker) { self.breaker = breaker }
 
-  /// “circuit closed”.
+  /// The name “circuit closed”.
   public var name: String { "circuit closed" }
 
-  /// Asks the breaker, and changes nothing.
+  /// Returns the answer of the breaker, without changing the circuit.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     Self.result(breaker.refusal(of: operation))
   }
 
-  /// Makes an operation that starts the probe, if the circuit needs one.
+  /// Makes a starting operation the probe if the circuit needs one.
   func admit(_ operation: AdvancedOperation) -> OperationConditionResult {
     Self.result(breaker.admit(operation))
   }

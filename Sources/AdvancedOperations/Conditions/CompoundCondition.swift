@@ -1,37 +1,41 @@
 import CoreOperations
 
-/// A condition that is made of others: ``AllOf``, ``AnyOf``, ``NegatedCondition`` or
+/// A condition that consists of other conditions: ``AllOf``, ``AnyOf``, ``NegatedCondition`` or
 /// ``SilentCondition``.
 protocol CompoundCondition: EarlyCondition {
   var parts: ConditionParts { get }
 }
 
-/// The parts of a ``CompoundCondition``, and what they are combined to.
+/// The parts of a ``CompoundCondition``, and the kind of their combination.
 ///
-/// Evaluates its parts by recursion. ``maximumDepth`` keeps that within the stack of any thread.
+/// Parts are evaluated by recursion. ``maximumDepth`` limits the recursion to the stack of the smallest
+/// thread.
 final class ConditionParts: Sendable {
-  /// How the answers of the parts are combined.
+  /// A kind of combining the answers of the parts.
   enum Kind {
     case all, any, not, silent
   }
 
-  /// The answers of leaves, which are the parts that aren't compound, by their numbers.
+  /// The answers of leaves by their numbers.
+  ///
+  /// A *leaf* is a part that isn't compound.
   typealias Answers = [Int: OperationConditionResult]
 
-  /// The number of levels that conditions may be in each other.
+  /// The maximum number of levels on which conditions can be nested.
   ///
-  /// A level takes less than half a KiB of stack in a debug build, and some threads have 512 KiB.
+  /// A level takes less than half a KiB of stack in a debug build. Some threads have only 512 KiB.
   static let maximumDepth = 500
 
   let kind: Kind
   let conditions: [any OperationCondition]
-  /// Whether a part of it is an ``ImmediateCondition``.
+  /// A Boolean value that indicates whether a part is an ``ImmediateCondition``.
   let hasImmediatePart: Bool
-  /// Whether no part has to be waited for.
+  /// A Boolean value that indicates whether no part has to be waited for.
   let isImmediate: Bool
-  /// Whether some parts are immediate, and others have to be waited for and keep their answers.
+  /// A Boolean value that indicates whether some parts are immediate and other parts, which have to be waited
+  /// for, keep their answers.
   var isMixed: Bool { hasImmediatePart && !isImmediate }
-  /// Whether it, or a part of it, may know its answer early.
+  /// A Boolean value that indicates whether the condition, or a part of it, may know its answer early.
   let mayBeEarly: Bool
   /// The circuit breakers of all parts.
   let breakers: [CircuitBreaker]
@@ -50,18 +54,17 @@ final class ConditionParts: Sendable {
     if depth > Self.maximumDepth {
       trap(
         """
-        A condition was put into another one \(Self.maximumDepth) times over, which is the most. \
-        Join conditions of one kind on one level: AllOf and AnyOf take lists, and a chain of && \
-        or of || is one level.
+        Conditions are nested on more than \(Self.maximumDepth) levels. Join conditions of one kind \
+        on one level: AllOf and AnyOf take lists, and a chain of && or of || is one level.
         """
       )
     }
   }
 
-  /// Joins two conditions, or the parts of those that are of the same kind already.
+  /// Joins two conditions; for a condition that is of the kind already, its parts are joined instead.
   ///
-  /// Doesn't look at the parts: a loop may join thousands of conditions one by one, and a cast of
-  /// each part costs more than all else.
+  /// The initializer doesn't examine the parts. A loop may join thousands of conditions one by one, and a
+  /// cast of each part would dominate the cost.
   convenience init(
     _ kind: Kind,
     joining first: any OperationCondition,
@@ -92,7 +95,7 @@ extension ConditionParts {
   /// The answer of a part, or of all parts together.
   fileprivate enum Answer {
     case known(OperationConditionResult)
-    /// The parts that were evaluated again don't decide, and this one has no answer.
+    /// The parts that were evaluated again don't decide, and this condition has no answer.
     case unknown(any OperationCondition)
 
     var result: OperationConditionResult {
@@ -103,7 +106,7 @@ extension ConditionParts {
     }
   }
 
-  /// The answers of the parts of one level so far: which part decides, and what all come to.
+  /// The answers of the parts of one level, which results in the answer of the level.
   private struct Combination {
     let kind: Kind
     private var failures: [OperationConditionError] = []
@@ -112,9 +115,9 @@ extension ConditionParts {
 
     init(_ kind: Kind) { self.kind = kind }
 
-    /// A part has answered.
+    /// Adds the answer of a part.
     ///
-    /// - Returns: The answer of the whole; nil if the next part has to be evaluated.
+    /// - Returns: The answer of the level; nil if the next part has to be evaluated.
     mutating func answered(_ answer: Answer, by part: any OperationCondition) -> Answer? {
       switch (kind, answer) {
       case (.silent, _), (.not, .unknown), (.not, .known(.skipped)), (.all, .known(.skipped)),
@@ -133,7 +136,7 @@ extension ConditionParts {
       return nil
     }
 
-    /// The answer when no part has decided.
+    /// The answer of the level if no part has decided.
     var outcome: Answer {
       if let unknown { return .unknown(unknown) }
       switch kind {
@@ -144,7 +147,7 @@ extension ConditionParts {
       }
     }
 
-    /// The error with the name of the innermost part that decided.
+    /// Returns the error with the name of the innermost part that decided.
     private static func named(
       _ error: any Error,
       by part: any OperationCondition
@@ -154,11 +157,12 @@ extension ConditionParts {
     }
   }
 
-  /// A part that isn't made of others, at its place in the outermost condition.
+  /// A part that isn't compound, at its place in the outermost condition.
   private struct Leaf {
     let condition: any OperationCondition
     let number: Int
-    /// Whether the whole is satisfied only if this part isn't.
+    /// A Boolean value that indicates whether the outermost condition requires that this part isn't
+    /// satisfied.
     let isNegated: Bool
   }
 
@@ -182,7 +186,7 @@ extension ConditionParts {
       if let parts = condition.compoundParts {
         answer = await parts.evaluate(for: operation, firstLeaf: number, &kept)
       } else {
-        // No task is switched to if the answer is known.
+        // An answer that is known immediately saves a switch of tasks.
         let result =
           if let verdict = condition.immediateResult(for: operation) {
             verdict
@@ -198,7 +202,7 @@ extension ConditionParts {
     return combination.outcome
   }
 
-  /// The answer if no part has to be waited for; nil if `ask` returns nil for one.
+  /// Returns the answer if no part has to be waited for; nil if `ask` returns nil for a part that is needed.
   private func answer(
     firstLeaf: Int = 0,
     isNegated: Bool = false,
@@ -221,7 +225,7 @@ extension ConditionParts {
     return combination.outcome
   }
 
-  /// The answer, if it is known without waiting.
+  /// Returns the answer if it is known without waiting.
   func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     var kept: Answers? = isMixed ? [:] : nil
     let answer = answer { leaf in
@@ -234,19 +238,19 @@ extension ConditionParts {
     return answer.result
   }
 
-  /// The answer, if it is known while the operation still waits for dependencies.
+  /// Returns the answer if it is known while the operation still waits for dependencies.
   fileprivate func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult? {
     answer { leaf in leaf.condition.earlyAnswer(for: operation).map { .known($0) } }?.result
   }
 
-  /// The answer at the start of the operation, for parts of which some are immediate.
+  /// Returns the answer at the start of the operation, for a condition with immediate and other parts.
   ///
-  /// Parts that would have to be waited for keep the answers that they gave before.
+  /// Parts that would have to be waited for keep their earlier answers.
   ///
   /// - Parameters:
   ///   - operation: The operation that the condition is attached to.
-  ///   - starts: Whether the operation starts if this is satisfied, and so becomes the probe of a
-  ///     circuit on whose being closed that depends.
+  ///   - starts: True if the operation starts when this condition is satisfied. The operation then becomes
+  ///     the probe of a circuit that the condition requires to be closed.
   /// - Returns: The answer.
   func review(
     for operation: AdvancedOperation,
@@ -265,14 +269,15 @@ extension ConditionParts {
   }
 }
 
-/// A part of a condition was not evaluated before the start, because another part had decided.
+/// An error that reports that a part of a condition wasn't evaluated before the start, because another part
+/// had decided.
 ///
-/// At the start, that other part decided otherwise.
+/// The other part changed its answer at the start.
 struct NotEvaluated: Error, CustomStringConvertible {
   let condition: String
 
   var description: String {
-    "“\(condition)” wasn't evaluated before the start, and what held then holds no more."
+    "“\(condition)” wasn't evaluated before the start, and another part isn't satisfied any more."
   }
 }
 
@@ -283,7 +288,7 @@ extension CompoundCondition {
 }
 
 extension AdvancedOperation {
-  /// Keeps the answers for the evaluation at the start.
+  /// Keeps the answers of parts for the evaluation at the start.
   fileprivate final func keep(_ answers: ConditionParts.Answers, of parts: ConditionParts) {
     let old = withCore {
       $0.makeExtra().keptAnswers.updateValue(answers, forKey: ObjectIdentifier(parts))
@@ -299,7 +304,7 @@ extension AdvancedOperation {
 // MARK: Names and prerequisites
 
 extension ConditionParts {
-  /// The names of all parts; the end of a very long name is left out.
+  /// The name, which consists of the names of all parts; the end of a very long name is left out.
   var name: String {
     var name = ""
     var pieces = 50
@@ -330,7 +335,7 @@ extension ConditionParts {
     }
   }
 
-  /// The prerequisites of all conditions, each once.
+  /// Returns the prerequisites of all parts, each once.
   func prerequisites(for operation: AdvancedOperation) -> [Operation] {
     var prerequisites: [Operation] = []
     addPrerequisites(to: &prerequisites, for: operation)
@@ -353,16 +358,18 @@ extension ConditionParts {
     }
   }
 
-  /// The prerequisites of all conditions, as a group when there are several: for conditions of a
-  /// program that ask others for their prerequisites.
+  /// Returns the prerequisites of all parts, as a group if there are several.
+  ///
+  /// The group is for the program's own conditions that call `dependency(for:)` of other conditions.
   func dependency(for operation: AdvancedOperation) -> Operation? {
     let prerequisites = self.prerequisites(for: operation)
     if prerequisites.count <= 1 { return prerequisites.first }
-    // Nothing can wait for one that another group is going to run; the operation says so.
+    // A prerequisite that another group is going to run can't be waited for. The operation then fails with an
+    // error that names the prerequisite.
     if let child = prerequisites.first(where: { $0.waitingGroup != nil }) { return child }
     let own = prerequisites.filter { $0.claimAsPrerequisite() }
     let group = GroupOperation(name: "prerequisites of \(operation.label)") { own }
-    // Those that are run elsewhere are only waited for.
+    // The group only waits for prerequisites that another queue runs.
     for prerequisite in prerequisites where !own.contains(prerequisite) {
       group.addDependency(prerequisite)
     }
@@ -371,10 +378,9 @@ extension ConditionParts {
 }
 
 extension OperationCondition {
-  /// The parts of a condition that is made of others; nil for all other conditions.
+  /// The parts of a compound condition; nil for all other conditions.
   var compoundParts: ConditionParts? {
-    // Types are compared first, because a cast costs more than all else about attaching a
-    // condition.
+    // Types are compared first, because a cast would dominate the cost of attaching a condition.
     let isCompound =
       Self.self == AllOf.self || Self.self == AnyOf.self || Self.self == NegatedCondition.self
       || Self.self == SilentCondition.self
@@ -383,18 +389,18 @@ extension OperationCondition {
 
   fileprivate var leafCount: Int { compoundParts?.leafCount ?? 1 }
 
-  /// Whether nothing of it has to be waited for.
+  /// A Boolean value that indicates whether no part of the condition has to be waited for.
   fileprivate var isImmediate: Bool {
     compoundParts?.isImmediate ?? (self is any ImmediateCondition)
   }
 
-  /// Whether it, or a part of it, is an ``ImmediateCondition``, which is evaluated again at the
-  /// start.
+  /// A Boolean value that indicates whether the condition, or a part of it, is an ``ImmediateCondition``,
+  /// which is evaluated again at the start.
   var hasImmediatePart: Bool {
     compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition)
   }
 
-  /// The circuit breakers that watch an operation to which this is attached.
+  /// The circuit breakers that observe an operation to which this condition is attached.
   var breakers: [CircuitBreaker] {
     if Self.self == CircuitClosed.self, let closed = self as? CircuitClosed {
       return [closed.breaker]
@@ -402,11 +408,10 @@ extension OperationCondition {
     return compoundParts?.breakers ?? []
   }
 
-  /// What has to run before the condition, or its parts, are evaluated.
+  /// Returns the operations that have to run before the condition, or its parts, are evaluated.
   func prerequisites(for operation: AdvancedOperation) -> [Operation] {
     if let compoundParts { return compoundParts.prerequisites(for: operation) }
-    // Not `map`, which looks up the type of the optional each time, by 450 instructions
-    // (callgrind).
+    // `map` would look up the type of the optional each time, which takes 450 instructions (callgrind).
     return if let prerequisite = dependency(for: operation) { [prerequisite] } else { [] }
   }
 }

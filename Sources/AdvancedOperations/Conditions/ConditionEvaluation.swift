@@ -11,25 +11,25 @@ struct ConditionEvaluation {
   let conditions: [any OperationCondition]
   let policy: AdvancedOperation.ConditionPolicy
   let isJournaled: Bool
-  /// Whether circuits decide about the start, too.
+  /// A Boolean value that indicates whether circuit breakers also decide about the start.
   let hasBreakers: Bool
 }
 
 /// The task that evaluates the conditions of an operation, and the operations that it waits for.
 ///
-/// Released without the operation's lock, and cancelled with the operation; a prerequisite with the
-/// last operation that needs it.
+/// The evaluation is cancelled with the operation, and is released without the operation's lock. A
+/// prerequisite is cancelled with the last operation that needs it.
 struct RunningEvaluation {
   var task: Task<Void, Never>?
-  /// The prerequisites that have to finish before the conditions are evaluated, including those
-  /// that others run.
+  /// The prerequisites that have to finish before the conditions are evaluated, including prerequisites that
+  /// other queues run.
   var prerequisites: [Operation] = []
-  /// Called at the ends of prerequisites and dependencies, which may outlive the operation.
+  /// The watches that are called when prerequisites and dependencies finish, which may outlive the operation.
   var watches: [EndWatch] = []
 
   var isInUse: Bool { task != nil || !prerequisites.isEmpty || !watches.isEmpty }
 
-  /// Stops everything, except for prerequisites that other operations need.
+  /// Cancels the task, the watches, and the prerequisites that no other operation needs.
   func cancel(reason: (any Error)?) {
     task?.cancel()
     for watch in watches { watch.remove() }
@@ -74,7 +74,7 @@ extension AdvancedOperation {
     case .satisfied, .valueKnown, nil: break
     }
     let conditions = evaluation.conditions
-    // A single condition, which is the usual case, is evaluated without an array of results.
+    // A single condition is the usual case, and is evaluated without an array of results.
     if conditions.count <= 1 || evaluation.policy == .stopAtFirstFailure {
       return evaluateInOrder(ConditionWalk(conditions))
     }
@@ -95,7 +95,7 @@ extension AdvancedOperation {
     return .pending
   }
 
-  /// Evaluates all conditions at the same time; their prerequisites have finished.
+  /// Evaluates all conditions at the same time, after their prerequisites have finished.
   private func evaluateAll(_ conditions: [any OperationCondition]) -> LayerReadiness {
     if isCancelled { return .pending }
     let known = conditions.map { immediateVerdict(of: $0) }
@@ -108,7 +108,7 @@ extension AdvancedOperation {
       } else {
         await withTaskGroup(of: (Int, OperationConditionResult).self) { group in
           for index in open {
-            // Each of these tasks is one whose end the operation waits for.
+            // The operation waits for the end of each of these tasks.
             group.addTask {
               await TaskContext.with(operation) {
                 (index, await conditions[index].evaluate(for: operation))
@@ -126,11 +126,12 @@ extension AdvancedOperation {
     return .pending
   }
 
-  /// Created once, for the usual case.
+  /// The number of the first condition, in an array that is created once for the usual case.
   private static let firstCondition = [0]
 
-  /// Evaluates conditions one after the other, in a task from the first one on that isn't
-  /// immediate.
+  /// Evaluates conditions one after the other.
+  ///
+  /// The first condition that isn't immediate begins a task.
   private func evaluateInOrder(_ walk: ConditionWalk) -> LayerReadiness {
     if isCancelled { return .pending }
     var walk = walk
@@ -161,7 +162,9 @@ extension AdvancedOperation {
     }
   }
 
-  /// The immediate answer of a condition, which must not block the thread; nil if it has none.
+  /// Returns the immediate answer of a condition; nil if the condition has none.
+  ///
+  /// The condition must not block the thread.
   fileprivate final func immediateVerdict(
     of condition: any OperationCondition
   ) -> OperationConditionResult? {
@@ -172,19 +175,19 @@ extension AdvancedOperation {
 
   /// The result of a task that evaluates conditions.
   enum Evaluation: Sendable {
-    /// All of them are evaluated, or one of them decides.
+    /// All conditions are evaluated, or one condition decides.
     case decided(OperationStateMachine.Verdict)
     /// The next condition, in order, needs prerequisites.
     case needsPrerequisites([Operation], ConditionWalk)
-    /// The journal has no value; no condition is evaluated.
+    /// The journal has no value for the operation, and no condition has been evaluated.
     case notRecorded
   }
 
-  /// Evaluates in a task that is cancelled with the operation.
+  /// Evaluates conditions in a task that is cancelled with the operation.
   ///
   /// - Parameters:
   ///   - open: The numbers of the conditions that the task evaluates first.
-  ///   - body: Gets the operation.
+  ///   - body: A closure that receives the operation and evaluates the conditions.
   final func evaluate(
     _ open: [Int],
     _ body: @escaping @Sendable (AdvancedOperation) async -> Evaluation
@@ -202,7 +205,7 @@ extension AdvancedOperation {
     let task = startTask(body)
     let isCancelled = withCore { core in
       if core.machine.isCancelled { return true }
-      // The task may have ended by now, and the next one may have been created.
+      // This task may have ended already, and the next task may have been created.
       let extra = core.makeExtra()
       if core.machine.state == .evaluatingConditions, extra.evaluationCount == number {
         extra.evaluation.task = task
@@ -214,10 +217,10 @@ extension AdvancedOperation {
 
   /// Starts a task with the task-locals and the priority that the body will have.
   ///
-  /// That uses up the captured task, so it captures itself again for the body first. The operation
-  /// is the current one in the task, even if it was created in the body of another operation.
+  /// The start uses up the captured task, so the captured task first captures itself again for the body. In
+  /// the task, the operation is the current one, even if it was created in the body of another operation.
   ///
-  /// - Returns: The task, which may not have begun.
+  /// - Returns: The task, which may not have begun yet.
   private func startTask(
     _ body: @escaping @Sendable (AdvancedOperation) async -> Evaluation
   ) -> Task<Void, Never> {
@@ -232,7 +235,7 @@ extension AdvancedOperation {
       let task = TaskBeginning.leave(asking: self) { executor in
         Task(executorPreference: executor) {
           let evaluation = await body(self)
-          // What follows isn't code of the condition.
+          // The code that follows isn't code of the condition.
           TaskContext.disown()
           self.taskEnded(evaluation)
         }
@@ -244,7 +247,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// A task has evaluated conditions; called when none of their code is running.
+  /// Handles the result of a task that has evaluated conditions, when no code of the conditions is running.
   private func taskEnded(_ evaluation: Evaluation) {
     switch evaluation {
     case .decided(let verdict): resume(conclude(verdict))
@@ -262,9 +265,9 @@ extension AdvancedOperation {
 
   // MARK: The result
 
-  /// The conditions are evaluated.
+  /// Concludes the evaluation of the conditions with a verdict.
   ///
-  /// - Returns: Whether the queue may start the operation.
+  /// - Returns: The readiness, by which the queue decides whether to start the operation.
   private func conclude(_ verdict: OperationStateMachine.Verdict) -> LayerReadiness {
     let verdict = namingPrerequisites(in: verdict)
     let action = change { core in
@@ -278,7 +281,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// Conditions were evaluated elsewhere than on the worker that the queue waits for.
+  /// Passes a readiness to the queue if the conditions weren't evaluated on the worker that the queue waits
+  /// for.
   final func resume(_ readiness: LayerReadiness) {
     switch readiness {
     case .pending: return
@@ -286,8 +290,9 @@ extension AdvancedOperation {
     }
   }
 
-  /// The verdict, in which conditions that aren't satisfied name their prerequisites that didn't
-  /// succeed.
+  /// Returns the verdict with additional remarks.
+  ///
+  /// A condition that isn't satisfied names its prerequisites that didn't succeed.
   private func namingPrerequisites(
     in verdict: OperationStateMachine.Verdict
   ) -> OperationStateMachine.Verdict {
@@ -304,8 +309,9 @@ extension AdvancedOperation {
     return .failed(elements)
   }
 
-  /// The verdict of all conditions, in attach order: a failure wins over a skip, and a skip over
-  /// satisfied.
+  /// Returns the verdict of all conditions, in the order in which they were attached.
+  ///
+  /// A failure takes precedence over a skip, and a skip over satisfied conditions.
   static func verdict(
     of conditions: [any OperationCondition],
     _ results: [OperationConditionResult?]
@@ -323,13 +329,14 @@ extension AdvancedOperation {
     return OperationStateMachine.Verdict(failures: failures, skipReason: reason)
   }
 
-  /// The verdict of the conditions that aren't satisfied; nil if all others have no answer.
+  /// Returns the verdict of the conditions that aren't satisfied; nil if each condition is satisfied or has
+  /// no answer.
   static func refusal(
     of conditions: [any OperationCondition],
     stopsAtFirst: Bool = false,
     _ evaluate: (any OperationCondition) -> OperationConditionResult?
   ) -> OperationStateMachine.Verdict? {
-    // The usual case costs no array.
+    // In the usual case, all conditions are satisfied and the arrays stay empty, which costs no allocation.
     var refusing: [any OperationCondition] = []
     var results: [OperationConditionResult] = []
     for condition in conditions {
@@ -350,13 +357,14 @@ extension AdvancedOperation {
   }
 }
 
-/// An evaluation of conditions in their order, each after its prerequisites, up to the first that
-/// isn't satisfied.
+/// An evaluation of conditions in order, each after its prerequisites, up to the first one that isn't
+/// satisfied.
 struct ConditionWalk: Sendable {
   private let conditions: [any OperationCondition]
   /// The number of the next condition.
   private(set) var index = 0
-  /// Whether the prerequisites of the next condition have finished, or it needs none.
+  /// A Boolean value that indicates whether the prerequisites of the next condition have finished, or the
+  /// condition needs none.
   private var arePrerequisitesDone = false
 
   init(_ conditions: [any OperationCondition]) { self.conditions = conditions }
@@ -364,16 +372,16 @@ struct ConditionWalk: Sendable {
   /// The next condition.
   var condition: any OperationCondition { conditions[index] }
 
-  /// A place at which a walk stops.
+  /// A reason why a walk stops.
   enum Stop {
     case decided(OperationStateMachine.Verdict)
-    /// The next condition needs prerequisites, after which the walk resumes.
+    /// The next condition needs prerequisites. The walk resumes after they have finished.
     case prerequisites([Operation])
-    /// The next condition isn't immediate; ``evaluated(_:)`` follows.
+    /// The next condition isn't immediate. The caller evaluates it and calls ``evaluated(_:)``.
     case evaluate
   }
 
-  /// Evaluates immediate conditions up to one that takes time, or until all is decided.
+  /// Evaluates immediate conditions up to a condition that takes time, or until the verdict is known.
   mutating func resume(of operation: AdvancedOperation) -> Stop {
     while index < conditions.count {
       if !arePrerequisitesDone {
@@ -390,9 +398,9 @@ struct ConditionWalk: Sendable {
     return .decided(.satisfied)
   }
 
-  /// The next condition was evaluated.
+  /// Adds the answer of the next condition.
   ///
-  /// - Returns: The verdict that decides; nil to continue.
+  /// - Returns: The verdict if the answer decides; nil if the walk continues.
   mutating func evaluated(_ result: OperationConditionResult) -> OperationStateMachine.Verdict? {
     if !result.isSatisfied { return AdvancedOperation.verdict(of: [condition], [result]) }
     index += 1
@@ -404,15 +412,17 @@ struct ConditionWalk: Sendable {
 // MARK: - At the start
 
 extension AdvancedOperation {
-  /// The operation starts, with its slot and its claims: evaluates its immediate conditions again,
-  /// because anything may have changed since its dependencies finished.
+  /// Evaluates the immediate conditions again when the operation starts, with its slot and its claims.
   ///
-  /// If a condition isn't satisfied any more, the operation is marked: it ends without executing,
-  /// and releases everything at its end. Conditions that had to be waited for keep their answers.
+  /// Anything may have changed since the dependencies finished.
   ///
-  /// - Parameter isStarting: Whether it starts if its conditions are satisfied, so that circuits
-  ///   decide, too.
-  /// - Returns: Whether the operation was marked.
+  /// If a condition isn't satisfied any more, the operation is marked. A marked operation finishes without
+  /// executing, and then releases its slot and its claims. Conditions that had to be waited for keep their
+  /// answers.
+  ///
+  /// - Parameter isStarting: True if the operation starts when its conditions are satisfied, so that circuit
+  ///   breakers also decide.
+  /// - Returns: True if the operation was marked.
   @discardableResult
   final func evaluateAgain(isStarting: Bool = true) -> Bool {
     let (evaluation, keepsAnswers) = withCore { core -> (ConditionEvaluation?, Bool) in
@@ -432,8 +442,9 @@ extension AdvancedOperation {
       else { return immediateVerdict(of: condition) }
       return ThreadContext.asking(self) { parts.review(for: self) }
     }
-    // Circuits come last. The operation becomes the probe of one that is half open, and keeps all
-    // others out: not before it has its slot and its claims, and nothing else prevents its start.
+    // Circuit breakers decide last, because the probe of a half-open circuit keeps all other operations out.
+    // An operation becomes the probe only if it has its slot and its claims, and if no other condition
+    // prevents its start.
     if verdict == nil, evaluation.hasBreakers, isStarting {
       verdict = refusal { condition in
         if condition.breakers.allSatisfy(\.isClosed) { return nil }

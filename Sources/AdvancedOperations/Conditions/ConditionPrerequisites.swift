@@ -7,11 +7,11 @@ extension AdvancedOperation {
   enum Prerequisites: Sendable {
     case none
     case run([Operation])
-    /// They can't be run.
+    /// The prerequisites can't be run.
     case refused(OperationStateMachine.Verdict)
   }
 
-  /// Calls `dependency(for:)` of a condition, or of its parts.
+  /// Calls `dependency(for:)` of a condition, or of its parts, and returns the prerequisites.
   final func prerequisites(for condition: any OperationCondition) -> Prerequisites {
     let prerequisites = ThreadContext.asking(self) { condition.prerequisites(for: self) }
     if prerequisites.isEmpty { return .none }
@@ -29,9 +29,9 @@ extension AdvancedOperation {
   /// Runs the prerequisites of conditions.
   ///
   /// - Parameters:
-  ///   - prerequisites: The prerequisites, added to the queue if they are in none.
-  ///   - conditions: For each of them, the name of the condition that brought it.
-  ///   - next: Called when all of them have finished.
+  ///   - prerequisites: The prerequisites. Those that are in no queue are added to the operation's queue.
+  ///   - conditions: The name of the condition that returned the prerequisite, for each prerequisite.
+  ///   - next: A closure that is called when all prerequisites have finished.
   final func run(
     _ prerequisites: [Operation],
     of conditions: [String],
@@ -41,8 +41,8 @@ extension AdvancedOperation {
       cancel(withError: OperationCycleError(path: [nameAndTag, nameAndTag]))
       return
     }
-    // Of two operations that wait for each other, at least one sees both: each marks the other as
-    // awaited and keeps it, and searches for a cycle afterwards.
+    // Each operation marks its prerequisite as awaited and keeps it, and searches for a cycle afterwards. If
+    // two operations wait for each other, at least one of them therefore finds the cycle.
     for prerequisite in prerequisites { prerequisite.addNeed(of: .condition) }
     let added = prerequisites.filter { $0.claimAsPrerequisite() }
     let isCancelled = withCore { core in
@@ -64,7 +64,7 @@ extension AdvancedOperation {
               open -= 1
               return open == 0
             }
-            // Not here: this may be a thread that is cancelling.
+            // A worker calls the closure, because this thread may be cancelling an operation.
             if isLast { environment.enqueue(next) }
           }
         }
@@ -79,12 +79,13 @@ extension AdvancedOperation {
 }
 
 extension Operation {
-  /// Whether the operation is in no queue and in no group; it is the caller's to add to a queue
-  /// then.
+  /// Claims the operation if it is in no queue and in no group.
+  ///
+  /// If the method returns true, the caller has to add the operation to a queue.
   final func claimAsPrerequisite() -> Bool {
     let isClaimed: Bool
     if let advanced = self as? AdvancedOperation {
-      // The group may go with this reference, which nothing does under a lock.
+      // This may be the last reference to the group. It is released after the lock.
       let group: AdvancedOperation?
       (group, isClaimed) = advanced.withCore { core in
         let group = core.extra?.group
@@ -98,8 +99,8 @@ extension Operation {
     return isClaimed
   }
 
-  /// The group that will run the operation, and has not started; nil for a plain operation, which
-  /// doesn't know its group.
+  /// The group that will run the operation and hasn't started; nil for a plain operation, which doesn't know
+  /// its group.
   final var waitingGroup: AdvancedOperation? {
     guard let advanced = self as? AdvancedOperation, advanced.isUnclaimed else { return nil }
     return advanced.awaitedParent as? AdvancedOperation

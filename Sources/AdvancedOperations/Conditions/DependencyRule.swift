@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// Holds when the outcomes of the operation's dependencies satisfy a closure.
+/// A condition that is satisfied if the outcomes of the operation's dependencies satisfy a closure.
 ///
 /// ```swift
 /// publish.addCondition(
@@ -12,49 +12,52 @@ import CoreOperations
 /// )
 /// ```
 ///
-/// It sees the operation's own dependencies, and not theirs: what failed two steps before is known
-/// to the operation in between, which fails for it if it has a rule as well.
+/// The rule receives the outcomes of the operation's own dependencies, not of the dependencies of these. If
+/// an operation two steps before fails, the operation in between fails too if it has a rule as well.
 ///
 /// The rule is evaluated each time a dependency finishes, until it is decided:
 ///
-/// - ``Decision/broken``: the condition fails immediately. The operation leaves its queue without
-///   waiting for its other dependencies, and its other conditions are not evaluated.
-/// - ``Decision/satisfied``: the operation still waits for all dependencies. The rule is evaluated
-///   once more when the last one has finished, and again when the operation starts.
+/// - ``Decision/broken``: The condition fails immediately. The operation leaves its queue without waiting for
+///   its other dependencies, and its other conditions are not evaluated.
+/// - ``Decision/satisfied``: The operation still waits for all dependencies. The rule is evaluated once more
+///   when the last one has finished, and again when the operation starts.
 ///
 /// A rule therefore has to be *monotonic*: once it is decided for some outcomes, it returns the
 /// same decision when outcomes that were nil become known. In a suspended queue a rule isn't
 /// evaluated until the queue is resumed.
 ///
-/// Common rules are ready to use: ``allSucceeded``, ``anySucceeded``, ``noneFailed``,
-/// ``anyFailed``, ``noneCancelled`` and ``anyCancelled``. A dependency has exactly one outcome: one
-/// that was cancelled did not fail, and one that was skipped neither failed nor succeeded.
+/// Common rules are ready to use: ``allSucceeded``, ``anySucceeded``, ``noneFailed``, ``anyFailed``,
+/// ``noneCancelled`` and ``anyCancelled``. A dependency has exactly one outcome. A cancelled dependency did
+/// not fail, and a skipped dependency neither failed nor succeeded.
 public struct DependencyRule: OperationCondition {
-  /// The answer of a rule to the outcomes that are known.
+  /// The answer of a rule to the known outcomes.
   @nonexhaustive
   public enum Decision: Sendable, Hashable {
-    /// The rule is satisfied, whatever the outcomes that aren't known will be.
+    /// The rule is satisfied, and the unknown outcomes can't change this.
     case satisfied
-    /// The rule is broken, whatever the outcomes that aren't known will be.
+    /// The rule is broken, and the unknown outcomes can't change this.
     case broken
-    /// The answer depends on outcomes that aren't known.
+    /// The answer depends on unknown outcomes.
     case undecided
   }
 
-  /// The outcomes of the dependencies don't satisfy the rule.
+  /// An error that reports that the outcomes of the dependencies don't satisfy the rule.
   ///
-  /// ``failure`` keeps what went wrong with the dependencies, so ``OperationFailure/first(_:)`` and
+  /// ``failure`` keeps the failures of the dependencies, so ``OperationFailure/first(_:)`` and
   /// ``OperationFailure/rootCauses`` find the errors that broke the rule.
   public struct Broken: Error, CustomStringConvertible {
-    /// The outcome of each dependency, in the order in which they were added: its name and a word.
+    /// The name of each dependency and a word for its outcome, in the order in which the dependencies were
+    /// added.
     public var dependencies: [String]
     /// The failures of the dependencies that broke the rule, each an inherited element.
     ///
-    /// Empty when no failure broke the rule, as when a rule wants a failure and there is none.
+    /// The failure is empty if no failure broke the rule, for instance if a rule requires a failure and no
+    /// dependency failed.
     public var failure: OperationFailure
-    /// Whether failures of dependencies broke the rule.
+    /// A Boolean value that indicates whether failures of dependencies broke the rule.
     public var isInherited: Bool { !failure.elements.isEmpty }
-    /// Whether the rule was still undecided after all dependencies had finished.
+    /// A Boolean value that indicates whether the rule was still undecided after all dependencies had
+    /// finished.
     private let isUndecided: Bool
 
     package init(
@@ -67,7 +70,7 @@ public struct DependencyRule: OperationCondition {
       self.isUndecided = isUndecided
     }
 
-    /// One or two sentences with the first eight dependencies.
+    /// A text of one or two sentences that names the first eight dependencies.
     public var description: String {
       let rest = dependencies.count > 8 ? ", and \(dependencies.count - 8) more" : ""
       let sentence =
@@ -83,18 +86,18 @@ public struct DependencyRule: OperationCondition {
   /// The rule in words.
   public let name: String
   private let rule: @Sendable ([OperationOutcome?]) -> Decision
-  /// Which outcomes break the rule.
+  /// The outcomes that break the rule.
   private let breaking: Breaking
 
-  /// Which outcomes of dependencies break a rule.
+  /// The outcomes of dependencies that break a rule.
   private enum Breaking {
-    /// Each of these does, whatever the others are.
+    /// Each outcome for which the closure returns true breaks the rule, independently of other outcomes.
     case single(@Sendable (OperationOutcome) -> Bool)
-    /// All together: no single one does, but failures among them are the reason.
+    /// No single outcome breaks the rule, but all together do. The reasons are the failures among them.
     case all
-    /// The absence of others: no failure is the reason.
+    /// The absence of other outcomes breaks the rule, so no failure is the reason.
     case absence
-    /// Known only to the closure of the rule.
+    /// Only the closure of the rule knows the outcomes that break the rule.
     case unknown
   }
 
@@ -102,13 +105,13 @@ public struct DependencyRule: OperationCondition {
   ///
   /// - Parameters:
   ///   - text: The rule in words, for errors and explanations.
-  ///   - rule: Gets one outcome per dependency, in the order in which they were added; nil for a
-  ///     dependency that hasn't finished. An operation that isn't an ``AdvancedOperation`` has
-  ///     succeeded or was cancelled. The closure must be monotonic. A rule that is undecided after
-  ///     all dependencies have finished is broken. A worker calls the closure without a lock held,
-  ///     from one thread at a time per operation; it should not block.
-  /// - Complexity: O(n) for each evaluation, n the number of dependencies: up to O(n²) in all. The
-  ///   rules that are ready to use are evaluated early only when an outcome can break them.
+  ///   - rule: A closure that receives one outcome per dependency, in the order in which they were added. The
+  ///     outcome is nil for a dependency that hasn't finished. An operation that isn't an
+  ///     ``AdvancedOperation`` has succeeded or was cancelled. The closure must be monotonic. A rule that is
+  ///     undecided after all dependencies have finished is broken. A worker calls the closure without a lock
+  ///     held, from one thread at a time per operation, so the closure should not block.
+  /// - Complexity: O(n) for each evaluation, where n is the number of dependencies, and up to O(n²) in total.
+  ///   Common rules, such as ``allSucceeded``, are evaluated early only if an outcome can break them.
   public init(_ text: String, _ rule: @escaping @Sendable ([OperationOutcome?]) -> Decision) {
     self.init(text, .unknown, rule)
   }
@@ -123,20 +126,17 @@ public struct DependencyRule: OperationCondition {
     self.breaking = breaking
   }
 
-  /// Evaluates the rule; a rule that is undecided is broken, because all dependencies have
-  /// finished.
+  /// Evaluates the rule; an undecided rule is broken, because all dependencies have finished.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     evaluate(Outcomes(of: operation), undecidedIsBroken: true)
   }
 
-  /// Evaluates the rule; a rule that is undecided is broken, because all dependencies have
-  /// finished.
+  /// Evaluates the rule; an undecided rule is broken, because all dependencies have finished.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     immediateResult(for: operation) ?? .satisfied
   }
 
-  /// The dependencies and their outcomes, read once: the rule and the text of its error see the
-  /// same.
+  /// The dependencies and their outcomes, read once so that the rule and the text of its error agree.
   private struct Outcomes {
     let dependencies: [Operation]
     let outcomes: [OperationOutcome?]
@@ -172,7 +172,7 @@ public struct DependencyRule: OperationCondition {
     )
   }
 
-  /// Whether a failed or cancelled dependency is a reason why the rule is broken.
+  /// Returns true if a failed or cancelled dependency is a reason why the rule is broken.
   private func isReason(_ outcome: OperationOutcome) -> Bool {
     switch breaking {
     case .single(let breaks): breaks(outcome)
@@ -199,17 +199,18 @@ extension DependencyRule: EarlyCondition {
 extension DependencyRule.Broken: InheritedFailure {}
 
 extension DependencyRule {
-  /// Every dependency succeeded; broken as soon as one failed, was cancelled or was skipped.
+  /// A rule that every dependency succeeded; broken as soon as a dependency failed, was cancelled or was
+  /// skipped.
   public static var allSucceeded: DependencyRule {
     .none("all dependencies succeeded") { !$0.isSuccess }
   }
 
-  /// At least one dependency succeeded.
+  /// A rule that at least one dependency succeeded.
   public static var anySucceeded: DependencyRule {
     .any("any dependency succeeded", .all) { $0.isSuccess }
   }
 
-  /// No dependency failed; they succeeded, were skipped or were cancelled.
+  /// A rule that no dependency failed; each dependency succeeded, was skipped or was cancelled.
   ///
   /// Add ``noneCancelled`` as well if a cancelled dependency should keep the operation from
   /// executing.
@@ -217,25 +218,26 @@ extension DependencyRule {
     .none("no dependency failed") { $0.isFailed }
   }
 
-  /// At least one dependency failed; a cancelled one doesn't count.
+  /// A rule that at least one dependency failed; a cancelled dependency doesn't count.
   ///
-  /// For an operation that repairs or reports. Use ``anyFailed`` `||` ``anyCancelled`` for one that
-  /// cleans up after both.
+  /// Use this rule for an operation that repairs or reports failures. For an operation that cleans up after
+  /// failures and cancels, use ``anyFailed`` `||` ``anyCancelled``.
   public static var anyFailed: DependencyRule {
     .any("any dependency failed", .absence) { $0.isFailed }
   }
 
-  /// No dependency was cancelled; they succeeded, were skipped or failed.
+  /// A rule that no dependency was cancelled; each dependency succeeded, was skipped or failed.
   public static var noneCancelled: DependencyRule {
     .none("no dependency was cancelled") { $0.isCancelled }
   }
 
-  /// At least one dependency was cancelled; a failed one doesn't count.
+  /// A rule that at least one dependency was cancelled; a failed dependency doesn't count.
   public static var anyCancelled: DependencyRule {
     .any("any dependency was cancelled", .absence) { $0.isCancelled }
   }
 
-  /// Broken as soon as one outcome is of a kind, satisfied when all are known and none is.
+  /// Returns a rule that is broken as soon as an outcome is of a kind, and satisfied if all outcomes are
+  /// known and of other kinds.
   private static func none(
     _ text: String,
     _ isOfKind: @escaping @Sendable (OperationOutcome) -> Bool
@@ -246,7 +248,8 @@ extension DependencyRule {
     }
   }
 
-  /// Satisfied as soon as one outcome is of a kind, broken when all are known and none is.
+  /// Returns a rule that is satisfied as soon as an outcome is of a kind, and broken if all outcomes are
+  /// known and of other kinds.
   private static func any(
     _ text: String,
     _ breaking: Breaking,
@@ -260,26 +263,25 @@ extension DependencyRule {
 }
 
 extension AdvancedOperation {
-  /// A claim isn't a condition.
+  /// Attaches a claim with `addClaim(_:)`, because a claim isn't a condition.
   @available(*, unavailable, renamed: "addClaim(_:)")
   public final func addCondition(_ claim: some OperationClaim) { addClaim(claim) }
 
-  /// Adds a rule about the outcomes of the operation's dependencies, written in short.
+  /// Adds a rule about the outcomes of the operation's dependencies, in a short form.
   ///
   /// ```swift
   /// publish.addCondition(.allSucceeded)
   /// ```
   ///
-  /// - Parameter rule: Retained until the operation finished.
-  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
-  ///   evaluated.
+  /// - Parameter rule: The rule, which is retained until the operation has finished.
+  /// - Precondition: The operation isn't enqueued and hasn't started, unless it is cancelled. In a cancelled
+  ///   operation, the rule is recorded and never evaluated.
   public final func addCondition(_ rule: DependencyRule) {
     addCondition(rule as any OperationCondition)
   }
 }
 
-/// The rule ``DependencyRule/noneFailed``, under the name that it has in PSOperations and
-/// ProcedureKit.
+/// The rule ``DependencyRule/noneFailed``, under its name in PSOperations and ProcedureKit.
 ///
 /// ```swift
 /// store.addDependency(parse)
@@ -292,8 +294,7 @@ public struct NoFailedDependencies: NamedRule {
   public init() {}
 }
 
-/// The rule ``DependencyRule/noneCancelled``, under the name that it has in PSOperations and
-/// ProcedureKit.
+/// The rule ``DependencyRule/noneCancelled``, under its name in PSOperations and ProcedureKit.
 ///
 /// ```swift
 /// store.addDependency(parse)
@@ -306,7 +307,7 @@ public struct NoCancelledDependencies: NamedRule {
   public init() {}
 }
 
-/// A rule that has a type of its own.
+/// A rule with a separate type.
 protocol NamedRule: EarlyCondition {
   var rule: DependencyRule { get }
 }
@@ -333,9 +334,9 @@ extension NamedRule {
 }
 
 extension Operation {
-  /// How the operation ended, as conditions about dependencies see it; nil until it has finished.
+  /// The outcome of the operation for conditions about dependencies; nil until the operation has finished.
   ///
-  /// A plain operation has no outcome of its own: it counts as cancelled or succeeded.
+  /// A plain operation doesn't have an ``OperationOutcome``, so it counts as cancelled or succeeded.
   final var outcomeOfDependency: OperationOutcome? {
     guard isFinished else { return nil }
     if let advanced = self as? AdvancedOperation { return advanced.outcome }
@@ -346,7 +347,7 @@ extension Operation {
 }
 
 extension OperationFailure.Element {
-  /// What went wrong with a dependency, as an error of an operation that depends on it.
+  /// Returns the failure of a dependency as an error of an operation that depends on it.
   static func inherited(_ error: any Error, from dependency: Operation) -> Self {
     Self(origin: .dependency(dependency.nameAndTag), error: error, isInherited: true)
   }

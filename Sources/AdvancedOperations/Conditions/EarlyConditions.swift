@@ -2,10 +2,12 @@ import CoreOperations
 
 /// A condition that may know its answer while the operation still waits for dependencies.
 protocol EarlyCondition: OperationCondition {
-  /// The answer, if it is known already.
+  /// Returns the answer if it is known already.
   func earlyVerdict(for operation: AdvancedOperation) -> OperationConditionResult?
 
-  /// Whether it may fail because of a dependency that has ended; if not, it isn't evaluated then.
+  /// Returns true if the condition may fail because of a dependency that has finished.
+  ///
+  /// If the method returns false, the condition isn't evaluated at the end of that dependency.
   func mayRefuse(because dependency: Operation) -> Bool
 }
 
@@ -14,20 +16,21 @@ extension EarlyCondition {
 }
 
 extension OperationCondition {
-  /// Whether it, or a part of it, may know its answer early.
+  /// A Boolean value that indicates whether the condition, or a part of it, may know its answer early.
   var mayBeEarly: Bool {
     compoundParts?.mayBeEarly ?? (self is any EarlyCondition)
   }
 
-  /// The answer if it is known while dependencies are open.
+  /// Returns the answer if it is known while dependencies are unfinished.
   func earlyAnswer(for operation: AdvancedOperation) -> OperationConditionResult? {
     (self as? any EarlyCondition)?.earlyVerdict(for: operation)
   }
 }
 
-/// Conditions and inputs are watched while dependencies are open, and may let the operation leave.
+/// Conditions and inputs are watched while dependencies are unfinished. They may let the operation leave the
+/// queue early.
 extension AdvancedOperation {
-  /// A dependency was added: watches it if there are conditions that may answer early.
+  /// Watches a dependency that was added, if there are conditions that may answer early.
   final func dependencyAdded(_ dependency: Operation) {
     let (isWaiting, hasConditions) = withCore { core in
       (core.machine.isSubmitted && core.machine.state == .pending, !core.conditions.isEmpty)
@@ -38,7 +41,8 @@ extension AdvancedOperation {
 
   // MARK: Inputs
 
-  /// Whether an input may have failed while the operation waits for something else.
+  /// A Boolean value that indicates whether an input may have failed while the operation still waits for
+  /// other dependencies.
   final var mayLackInput: Bool {
     switch openDependencyCount {
     case 0: false
@@ -47,13 +51,14 @@ extension AdvancedOperation {
     }
   }
 
-  /// Has the operation leave as soon as an input has failed, whatever else it waits for.
+  /// Lets the operation leave the queue as soon as an input has failed, even if it waits for other
+  /// dependencies.
   ///
-  /// Nothing is watched for an operation that waits for its only input, as those of a chain do.
+  /// An operation that waits for its only input isn't watched, as in a chain of operations.
   final func watchInputs() {
     guard mayLackInput else { return }
     let isDue = withCore { core in
-      // The journal may have the value that the inputs are for.
+      // The journal may have the operation's value, which makes the inputs unnecessary.
       guard !core.isJournaled else { return false }
       let extra = core.makeExtra()
       defer { extra.watchesInputs = true }
@@ -73,8 +78,7 @@ extension AdvancedOperation {
 
   // MARK: Conditions
 
-  /// Has conditions evaluated early whenever a dependency has finished because of which they may
-  /// fail.
+  /// Evaluates conditions early each time that a dependency has finished because of which they may fail.
   final func watchDependencies() {
     if dependenciesAreFinished { return }
     let dependencies = dependencies
@@ -82,10 +86,11 @@ extension AdvancedOperation {
     if watch(open), open.count < dependencies.count { scheduleEarlyEvaluation() }
   }
 
-  /// Returns whether there are such conditions.
+  /// Watches dependencies for conditions that may answer early, and returns true if there are such
+  /// conditions.
   @discardableResult
   private func watch(_ dependencies: [Operation]) -> Bool {
-    // Before the journal has answered, no condition is evaluated.
+    // Conditions aren't evaluated before the journal has answered.
     let conditions = withCore { $0.isJournaled ? [] : $0.conditions }
     guard conditions.contains(where: \.mayBeEarly) else { return false }
     keep(
@@ -106,7 +111,10 @@ extension AdvancedOperation {
     if isOver { for watch in watches { watch.remove() } }
   }
 
-  /// An evaluation reads all dependencies: with n of them, one at each end would take n² steps.
+  /// Schedules an evaluation only if a condition may refuse because of the dependency.
+  ///
+  /// An evaluation reads all n dependencies, so an evaluation at the end of each dependency would take n²
+  /// steps.
   private func dependencyEnded(_ dependency: Operation) {
     if dependenciesAreFinished { return }
     let (conditions, isOwed) = withCore { ($0.conditions, $0.extra?.isEarlyEvaluationOwed == true) }
@@ -126,11 +134,11 @@ extension AdvancedOperation {
       defer { extra.isEarlyEvaluationScheduled = true }
       return !extra.isEarlyEvaluationScheduled
     }
-    // Not here: this may be a thread that is cancelling.
+    // A worker evaluates, because this thread may be cancelling an operation.
     if isDue { environment.enqueue { self.evaluateEarly() } }
   }
 
-  /// Lets the operation leave if conditions fail already.
+  /// Lets the operation leave the queue if a condition fails already.
   private func evaluateEarly() {
     let (conditions, watchesInputs) = withCore { core -> ([any OperationCondition], Bool) in
       core.extra?.isEarlyEvaluationScheduled = false
@@ -141,7 +149,8 @@ extension AdvancedOperation {
     if dependenciesAreFinished { return }
     if watchesInputs, let elements = failuresOfInputs() { return leaveEarly(.failed(elements)) }
     if queue?.isSuspended == true { return }
-    // Before the evaluation: a dependency that ends from here on schedules the next one.
+    // The flag is cleared before the evaluation, so a dependency that finishes from here on schedules the
+    // next evaluation.
     withCore { $0.extra?.isEarlyEvaluationOwed = false }
     let refusal = Self.refusal(of: conditions) { condition in
       ThreadContext.asking(self) { condition.earlyAnswer(for: self) }

@@ -1,46 +1,46 @@
 import CoreOperations
 
-/// Holds when there is a file or folder at a path.
+/// A condition that is satisfied if there is a file or a folder at a path.
 ///
 /// ```swift
 /// importing.addCondition(FileExists("/data/feed.json", isReadable: true))
 /// importing.addCondition(FileExists("/data/archive", kind: .folder))
 /// ```
 public struct FileExists: ImmediateCondition {
-  /// What there has to be; links are followed.
+  /// The kind of item that a path has to lead to; symbolic links are followed.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Kind: Sendable, Hashable, CaseIterable {
-    /// A file, a folder, or something else.
+    /// The item is a file, a folder, or another kind of item.
     case any
-    /// An ordinary file.
+    /// The item is an ordinary file.
     case file
-    /// A folder.
+    /// The item is a folder.
     case folder
   }
 
-  /// What is wrong with the path.
+  /// An error that reports the problem with a path.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Problem: Error, Hashable, CustomStringConvertible {
-    /// There is nothing at the path.
+    /// The path leads to no item.
     case missing(path: String, needed: Kind = .any)
-    /// There is something, but not what is needed.
+    /// The item at the path isn't of the required kind.
     case wrongKind(path: String, needed: Kind)
-    /// There is something, and the program must not read it.
+    /// The program isn't allowed to read the item at the path.
     case unreadable(path: String)
 
-    /// One sentence with the path.
+    /// A sentence with the problem and the path.
     public var description: String {
       switch self {
       case .missing(let path, .folder): "There is no folder at \(path)."
       case .missing(let path, .file), .missing(let path, .any): "There is no file at \(path)."
-      case .wrongKind(let path, .folder): "What is at \(path) is no folder."
+      case .wrongKind(let path, .folder): "The item at \(path) isn't a folder."
       case .wrongKind(let path, .file), .wrongKind(let path, .any):
-        "What is at \(path) is no file."
-      case .unreadable(let path): "What is at \(path) may not be read by this program."
+        "The item at \(path) isn't a file."
+      case .unreadable(let path): "This program isn't allowed to read \(path)."
       }
     }
   }
@@ -52,19 +52,19 @@ public struct FileExists: ImmediateCondition {
   /// Creates the condition.
   ///
   /// - Parameters:
-  ///   - path: Absolute, or relative to the current folder of the process.
-  ///   - kind: What there has to be.
-  ///   - isReadable: Whether the program must be allowed to read it.
+  ///   - path: The path, which is absolute or relative to the current folder of the process.
+  ///   - kind: The required kind of the item.
+  ///   - isReadable: True if the program must be allowed to read the item.
   public init(_ path: String, kind: Kind = .any, isReadable: Bool = false) {
     self.path = path
     self.kind = kind
     self.isReadable = isReadable
   }
 
-  /// “file exists”, or “folder exists” when that is what is needed.
+  /// The name “folder exists” if a folder is required, otherwise “file exists”.
   public var name: String { kind == .folder ? "folder exists" : "file exists" }
 
-  /// Looks at the path.
+  /// Checks the path in the file system.
   public func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     guard let found = FileSystem.kind(of: path) else {
       return .failed(Problem.missing(path: path, needed: kind))

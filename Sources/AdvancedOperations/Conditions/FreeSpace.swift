@@ -13,7 +13,7 @@ import CoreOperations
 /// let full = FreeSpace(atLeast: 500_000_000, at: "/var/cache", measuredBy: { _ in 1_000 })
 /// ```
 public struct FreeSpace: ImmediateCondition {
-  /// Why there isn't enough room.
+  /// An error that reports why the volume doesn't have enough free space.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
@@ -25,20 +25,20 @@ public struct FreeSpace: ImmediateCondition {
     /// The closure that measures the free space threw an error; the reason is the error's text.
     case notMeasured(path: String, reason: String)
 
-    /// One sentence with the numbers.
+    /// A sentence with the problem and the numbers.
     public var description: String {
       switch self {
       case .tooLittle(let path, let available, let needed):
         "The volume of \(path) has \(Self.text(available)) free, and \(Self.text(needed)) are "
           + "needed."
       case .unknown(let path, let code):
-        "The volume of \(path) could not be asked for its free space (error \(code))."
+        "The system did not report the free space of the volume of \(path) (error \(code))."
       case .notMeasured(let path, let reason):
         "The free space of the volume of \(path) could not be measured: \(reason)"
       }
     }
 
-    /// Bytes in the largest unit of which there is one, and exactly: 1.2 GB (1,234,567,890 bytes).
+    /// Returns a number of bytes in its largest unit, and exactly: 1.2 GB (1,234,567,890 bytes).
     static func text(_ bytes: Int64) -> String {
       let exact = "\(grouped(bytes)) bytes"
       let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
@@ -89,7 +89,7 @@ public struct FreeSpace: ImmediateCondition {
     self.measure = measure ?? Self.askFileSystem
   }
 
-  /// “free space”.
+  /// The name “free space”.
   public var name: String { "free space" }
 
   /// Compares the free space of the volume with the required space.

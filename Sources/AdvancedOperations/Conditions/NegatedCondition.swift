@@ -1,22 +1,23 @@
 public import CoreOperations
 
-/// Holds when another condition fails, and fails with ``Held`` when that holds.
+/// A condition that is satisfied if another condition fails.
 ///
-/// A condition that skips the operation still does: that there is nothing to do has no opposite.
+/// If the other condition is satisfied, the negated condition fails with ``Held``. If the other condition
+/// skips the operation, the negated condition skips it, too, because a skip has no opposite.
 ///
 /// ```swift
 /// operation.addCondition(NegatedCondition(BlockCondition("maintenance") { await status.isDown }))
 /// ```
 public struct NegatedCondition: OperationCondition {
-  /// The condition that should have failed holds.
+  /// An error that reports that the condition is satisfied although it should have failed.
   public struct Held: Error, Hashable, CustomStringConvertible {
-    /// The name of the condition that holds.
+    /// The name of the condition that is satisfied.
     public var condition: String
 
     package init(condition: String) { self.condition = condition }
 
-    /// One sentence with the condition.
-    public var description: String { "“\(condition)” holds, and must not." }
+    /// A sentence with the name of the condition.
+    public var description: String { "“\(condition)” is satisfied, but must not be." }
   }
 
   let parts: ConditionParts
@@ -24,20 +25,20 @@ public struct NegatedCondition: OperationCondition {
   /// Creates the opposite of a condition.
   public init(_ condition: any OperationCondition) { parts = ConditionParts(.not, [condition]) }
 
-  /// The name of the condition with “not” before it; the end of a very long one is left out.
+  /// The name of the condition with “not” before it; the end of a very long name is left out.
   public var name: String { parts.name }
 
-  /// The prerequisite of the condition.
+  /// Returns the prerequisite of the condition.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }
 
-  /// The opposite of the condition's answer, if that is known without waiting.
+  /// Returns the opposite of the condition's answer, or nil if the answer isn't known without waiting.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.immediateResult(for: operation)
   }
 
-  /// Evaluates the condition, and gives the opposite.
+  /// Evaluates the condition, and returns the opposite of its answer.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     await parts.evaluate(for: operation)
   }

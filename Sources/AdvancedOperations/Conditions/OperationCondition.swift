@@ -1,10 +1,11 @@
 public import CoreOperations
 
-/// Something that must hold before an operation executes.
+/// A condition that must be satisfied before an operation executes.
 ///
-/// Evaluated when all dependencies of the operation have finished, at the same time as its other
-/// conditions unless the operation's ``AdvancedOperation/conditionPolicy`` says otherwise. No lock
-/// is held meanwhile, and it never happens on the thread that added or cancelled the operation.
+/// An operation evaluates its conditions when all its dependencies have finished. The conditions are
+/// evaluated at the same time, unless the operation's ``AdvancedOperation/conditionPolicy`` sets an order. No
+/// lock is held during the evaluation, and the thread that added or cancelled the operation never evaluates a
+/// condition.
 ///
 /// ```swift
 /// struct Reachable: OperationCondition {
@@ -16,39 +17,39 @@ public import CoreOperations
 /// }
 /// ```
 ///
-/// Two conditions of an operation are evaluated concurrently, and both report. `a && b` evaluates
-/// the second only if the first holds.
+/// If two conditions of an operation fail, both failures are reported. `a && b` is one condition, which
+/// evaluates `b` only if `a` is satisfied.
 public protocol OperationCondition: Sendable {
-  /// What the condition is called in errors and explanations; the type's name by default.
+  /// The name of the condition in errors and explanations; by default, the name of the type.
   var name: String { get }
 
-  /// The type of the operation that ``dependency(for:)`` returns, found by the compiler: any
-  /// operation, including a plain `BlockOperation`.
+  /// The class of the operation that ``dependency(for:)`` returns, which the compiler infers.
+  ///
+  /// The class can be any operation class, including a plain `BlockOperation`.
   associatedtype Prerequisite: Operation = Operation
 
-  /// Returns a *prerequisite*: an operation that has to run before the condition is evaluated, so
-  /// that it can be satisfied; none by default.
+  /// Returns a *prerequisite*, which is an operation that runs before the condition is evaluated; by default,
+  /// nil.
   ///
-  /// The method is called once, after the operation's own dependencies have finished. The
-  /// prerequisite isn't a member of `dependencies`. The condition is evaluated whatever the outcome
-  /// of the prerequisite. If the condition isn't satisfied, descriptions of the failure show what
-  /// went wrong with the prerequisite.
+  /// A prerequisite does work that the condition requires, such as a sign-in. The method is called once,
+  /// after the operation's own dependencies have finished. The prerequisite isn't a member of `dependencies`.
+  /// The condition is evaluated after every outcome of the prerequisite, including a failure. If the
+  /// condition isn't satisfied, descriptions of the failure include the failure of the prerequisite.
   ///
   /// A prerequisite that isn't in a queue is added to the queue of the operation:
   ///
-  /// - It takes no slot there. It starts as soon as it is ready, even if the limit is used up; with
-  ///   a limit of 0 it doesn't start. A suspended queue and barriers keep it as they keep other
-  ///   operations. If too many prerequisites could execute at the same time, give them a claim, or
+  /// - The prerequisite doesn't take a slot. It starts as soon as it is ready, even if all slots are taken;
+  ///   in a queue with a limit of 0 it doesn't start. A suspended queue and barriers delay the prerequisite
+  ///   like other operations. If too many prerequisites could execute at the same time, give them a claim, or
   ///   return the same prerequisite for several operations.
-  /// - It is cancelled with the operation. A prerequisite that conditions of several operations
-  ///   have returned is cancelled with the last of them.
-  /// - When the operation is cancelled at the moment in which the prerequisite is added, the
-  ///   cancelled prerequisite may enter and leave the queue after the operation.
+  /// - The prerequisite is cancelled with the operation. A prerequisite that conditions of several operations
+  ///   have returned is cancelled with the last of these operations.
+  /// - If the operation is cancelled at the moment when the prerequisite is added, the cancelled prerequisite
+  ///   may enter and leave the queue after the operation.
   ///
-  /// A prerequisite that waits for the operation completes a cycle: the operations of the cycle are
-  /// cancelled with an `OperationCycleError`. The condition fails with an
-  /// ``OperationPrerequisiteError`` if the prerequisite is an ``AdvancedOperation`` and a child of
-  /// a group that hasn't started.
+  /// A prerequisite that waits for the operation completes a cycle. The operations of the cycle are then
+  /// cancelled with an `OperationCycleError`. The condition fails with an ``OperationPrerequisiteError`` if
+  /// the prerequisite is an ``AdvancedOperation`` and a child of a group that hasn't started.
   ///
   /// The result is an optional operation of any class. A method of this name that returns another
   /// type, such as an `Operation` that isn't optional, doesn't compile.
@@ -57,45 +58,46 @@ public protocol OperationCondition: Sendable {
   /// - Returns: The operation to run, or nil.
   func dependency(for operation: AdvancedOperation) -> Prerequisite?
 
-  // A method with another result would compile, match no requirement, and never be called: the
-  // default would be. Each method of this name meets the next requirement, and one with another
-  // result leaves the last requirement unmet, which is what it is for.
+  // A method with another result type would compile without matching a requirement, and the default method
+  // would be called instead. The next requirement matches each method of this name. A method with another
+  // result type leaves the last requirement unmet, so the compiler reports an error.
 
-  /// The type of what a method `dependency(for:)` returns, whatever that is.
+  /// The result type of the condition's method `dependency(for:)`.
   @_documentation(visibility: internal)
   associatedtype _Dependency
-  /// The method `dependency(for:)` of the condition, whatever it returns.
+  /// The condition's method `dependency(for:)` with any result type.
   @_documentation(visibility: internal)
   @_disfavoredOverload
   func dependency(for operation: AdvancedOperation) -> _Dependency
-  /// Met if the method `dependency(for:)` returns an optional operation.
+  /// A requirement that is met if the method `dependency(for:)` returns an optional operation.
   @_documentation(visibility: internal)
   static var _dependencyReturnsOptionalOperation: Void { get }
 
-  /// The answer, if it is known without waiting; nil, the default, has ``evaluate(for:)`` called.
+  /// Returns the answer if it is known without waiting; by default, nil.
   ///
-  /// The operation calls it when its dependencies have finished, and again when it starts. If it
-  /// returns nil at the start, the first answer is kept.
+  /// If the method returns nil, the operation calls ``evaluate(for:)``. The operation calls this method when
+  /// its dependencies have finished, and again when it starts. If the method returns nil at the start, the
+  /// operation keeps the first answer.
   ///
-  /// Called on a worker that other operations need, without a lock held: it must not block. The
-  /// operation is ``AdvancedOperation/current``.
+  /// A worker calls the method, without a lock held. The method must not block, because other operations need
+  /// the worker. During the call, the operation is ``AdvancedOperation/current``.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer, or nil.
   func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult?
 
-  /// Finds out the answer, and returns it.
+  /// Determines the answer, and returns it.
   ///
-  /// - *Where*: in a task on the shared pool of threads, or on the environment's executor if that
-  ///   is a `TaskExecutor`. The task has the task-locals and the priority that an async body of the
-  ///   operation will have. Other conditions and operations don't wait for it.
-  /// - *Blocking*: suspend instead, where that is possible. Code that blocks its thread holds no
-  ///   slot of the queue, and the shared pool makes room for others. On Apple's systems the task
-  ///   runs on the standard library's pool, and mustn't block.
-  /// - *Cancelling*: the task is cancelled with the operation. The operation doesn't wait for it to
-  ///   return then, and the answer is ignored.
-  /// - *Waiting*: the operation is ``AdvancedOperation/current``. A wait for something that needs
-  ///   the operation throws an `OperationCycleError`, as it does in a body.
+  /// - *Task*: The method runs in a task on the shared thread pool, or on the environment's executor if that
+  ///   is a `TaskExecutor`. The task has the task-locals and the priority that an async body of the operation
+  ///   will have. Other conditions and operations don't wait for the task.
+  /// - *Blocking*: If possible, suspend instead of blocking the thread. Code that blocks its thread doesn't
+  ///   hold a slot of the queue, and the shared pool adds a thread for other work. On Apple's systems the
+  ///   task runs on the standard library's pool, and must not block.
+  /// - *Cancelling*: The task is cancelled with the operation. The cancelled operation doesn't wait for the
+  ///   task, and ignores its answer.
+  /// - *Waiting*: During the call, the operation is ``AdvancedOperation/current``. A wait for an operation
+  ///   that needs this operation throws an `OperationCycleError`, as it does in a body.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.
@@ -103,16 +105,16 @@ public protocol OperationCondition: Sendable {
 }
 
 extension OperationCondition {
-  /// The type's name.
+  /// The name of the type.
   public var name: String { "\(Self.self)" }
-  /// None.
+  /// Returns nil, because the condition has no prerequisite by default.
   public func dependency(for operation: AdvancedOperation) -> Operation? { nil }
-  /// Not known without asking.
+  /// Returns nil, so that the operation calls ``evaluate(for:)``.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? { nil }
 }
 
 extension OperationCondition where _Dependency == Prerequisite? {
-  /// Met.
+  /// The requirement, which is met because the method returns an optional operation.
   @_documentation(visibility: internal)
   public static var _dependencyReturnsOptionalOperation: Void { () }
 }
@@ -124,10 +126,10 @@ public enum OperationConditionResult: Sendable {
   /// The operation must not execute; it fails with an ``OperationConditionError`` around this
   /// error.
   case failed(any Error)
-  /// There is nothing to do: the operation doesn't execute, and that is no error.
+  /// The operation has nothing to do: it doesn't execute, and its outcome is skipped, which isn't an error.
   case skipped(reason: String)
 
-  /// Whether this is ``satisfied``.
+  /// A Boolean value that indicates whether the answer is ``satisfied``.
   public var isSatisfied: Bool {
     switch self {
     case .satisfied: true
@@ -136,26 +138,28 @@ public enum OperationConditionResult: Sendable {
   }
 }
 
-/// A condition that knows its answer without waiting; it costs no task.
+/// A condition that knows its answer without waiting, so its evaluation needs no task.
 ///
-/// A worker of the operation's queue evaluates it up to twice:
+/// A worker of the operation's queue evaluates the condition up to twice:
 ///
-/// - When the dependencies of the operation have finished, with its other conditions.
-/// - Again when the operation starts, because anything may have changed in the meantime. The
-///   operation has its slot and its claims then. It releases both if the condition isn't satisfied
-///   any more.
+/// - When the dependencies of the operation have finished, together with its other conditions.
+/// - Again when the operation starts, because anything may have changed in the meantime. The operation then
+///   has its slot and its claims, and releases both if the condition isn't satisfied any more.
 ///
-/// *Skip what was done already* is safe with it: in a queue with the limit 1, or among operations
-/// that hold the same claim, no two see that nothing was done. The same applies to an immediate
-/// condition that is a part of another one, as in `reachable && isNew`. Asynchronous parts keep
-/// their answers.
+/// An immediate condition that skips work that was already done is safe. In a queue with the limit 1, or
+/// among operations that hold the same claim, two operations never both find that the work is still to be
+/// done. The same applies to an immediate condition that is a part of another condition, as in
+/// `reachable && isNew`. Asynchronous parts keep their answers.
 ///
-/// If ``check(_:)`` has an effect, make it idempotent for each operation: a second call for the
-/// same operation must not count again. There are more than two calls only in three cases. If a
-/// call at the start adds a dependency, the operation waits for it and evaluates its conditions
-/// again. If a claim cancels its holder (``WhenBusy/cancelHolder``), the conditions are evaluated
-/// before that, too. A part that stands before an asynchronous one, as in `isNew && online`, is
-/// called once more before that.
+/// If ``check(_:)`` has a side effect, make it idempotent for each operation: a second call for the same
+/// operation must not have the effect again. More than two calls occur only in three cases:
+///
+/// - If a call at the start adds a dependency, the operation waits for the dependency and evaluates its
+///   conditions again.
+/// - If a claim cancels its holder (``WhenBusy/cancelHolder``), the conditions are also evaluated before that
+///   cancel.
+/// - A part that stands before an asynchronous part, as in `isNew && online`, is called twice when the
+///   dependencies have finished.
 ///
 /// ```swift
 /// struct OfficeHours: ImmediateCondition {
@@ -165,11 +169,11 @@ public enum OperationConditionResult: Sendable {
 /// }
 /// ```
 public protocol ImmediateCondition: OperationCondition {
-  /// Returns the answer; called on a worker, without a lock held, and must not block.
+  /// Returns the answer, without blocking the worker that calls the method.
   ///
-  /// Other operations need the worker: a blocking wait for an operation or a queue traps. A
-  /// condition that has to wait is an ``OperationCondition`` whose `evaluate(for:)` awaits. The
-  /// operation is ``AdvancedOperation/current``.
+  /// Other operations need the worker, so a blocking wait for an operation or a queue traps. If the condition
+  /// has to wait, implement `evaluate(for:)` of ``OperationCondition`` instead, and await there. No lock is
+  /// held during the call, and the operation is ``AdvancedOperation/current``.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer.
@@ -177,11 +181,11 @@ public protocol ImmediateCondition: OperationCondition {
 }
 
 extension ImmediateCondition {
-  /// What ``check(_:)`` returns.
+  /// Returns the answer of ``check(_:)``.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     check(operation)
   }
-  /// What ``check(_:)`` returns.
+  /// Returns the answer of ``check(_:)``.
   public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     check(operation)
   }

@@ -1,10 +1,10 @@
-/// A condition of an operation did not hold.
+/// An error that reports that a condition of an operation isn't satisfied.
 public struct OperationConditionError: Error, CustomStringConvertible,
   CustomDebugStringConvertible
 {
   /// The name of the condition.
   public var condition: String
-  /// What the condition gave as its reason.
+  /// The error that the condition gave as its reason.
   public var underlying: any Error
 
   package init(condition: String, underlying: any Error) {
@@ -12,15 +12,15 @@ public struct OperationConditionError: Error, CustomStringConvertible,
     self.underlying = underlying
   }
 
-  /// The name of the condition and its reason; of one that is made of others, the part that
-  /// decided.
+  /// The name of the condition and its reason; for a compound condition, also the part that decided.
   public var description: String { Self.text(of: self) }
 
-  /// The description on one line: what stands for the error in a printed array of errors.
+  /// The description on one line, for printed arrays of errors.
   public var debugDescription: String { description.inOneLine }
 
-  /// What an error says that may be made of others, and these of others; the rest of very many is
-  /// left out.
+  /// Returns the text of an error that may contain other errors on several levels.
+  ///
+  /// After 200 errors, the rest is left out.
   static func text(of error: any Error) -> String {
     var text = ""
     var due: [(before: String, error: any Error)] = [("", error)]
@@ -35,9 +35,9 @@ public struct OperationConditionError: Error, CustomStringConvertible,
         text += "condition “\(part.condition)”\(isOfPart ? ", because of " : ": ")"
         due.append(("", part.underlying))
       case let none as any ConditionFailures where none.failures.isEmpty:
-        text += "There is no condition that could hold."
+        text += "The list of conditions is empty."
       case let none as any ConditionFailures:
-        text += "None of them holds:"
+        text += "None of the conditions is satisfied:"
         due += none.failures.reversed().map { ("\n", $0) }
       default: text += "\(error)"
       }
@@ -45,7 +45,8 @@ public struct OperationConditionError: Error, CustomStringConvertible,
     return text
   }
 
-  /// Whether an error says only that dependencies did not succeed, also as a part of a condition.
+  /// Returns true if an error only reports that dependencies did not succeed, even if it is a part of a
+  /// condition's error.
   static func isInherited(_ error: any Error) -> Bool {
     var due: [any Error] = [error]
     while let error = due.popLast() {
@@ -59,20 +60,20 @@ public struct OperationConditionError: Error, CustomStringConvertible,
   }
 }
 
-/// An error that stands for the failures of several conditions.
+/// An error that represents the failures of several conditions.
 protocol ConditionFailures: Error {
-  /// Why they don't hold, in their order.
+  /// The failures of the conditions, in the order of the conditions.
   var failures: [OperationConditionError] { get }
 }
 
-/// A condition's prerequisite can't be run: it is a child of a group that has not started.
+/// An error that reports a prerequisite that can't run because it is a child of a group that hasn't started.
 ///
 /// A group runs its children itself, so the operation can't add such a prerequisite to its own
 /// queue. The condition fails with this error; see ``OperationCondition/dependency(for:)``.
 public struct OperationPrerequisiteError: Error, Hashable, CustomStringConvertible {
   /// The prerequisite.
   public var prerequisite: OperationLabel
-  /// Its group.
+  /// The group of the prerequisite.
   public var group: OperationLabel
 
   package init(prerequisite: OperationLabel, group: OperationLabel) {
@@ -80,9 +81,9 @@ public struct OperationPrerequisiteError: Error, Hashable, CustomStringConvertib
     self.group = group
   }
 
-  /// What is wrong, and how to mend it, in one line.
+  /// The problem and its remedy, on one line.
   public var description: String {
-    "Its prerequisite “\(prerequisite)” is a child of “\(group)”, which has not started and runs it itself. "
+    "The prerequisite “\(prerequisite)” is a child of the group “\(group)”, which has not started. "
       + "Return the group as the prerequisite, or an operation that is in no group."
   }
 }

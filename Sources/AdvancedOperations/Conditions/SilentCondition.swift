@@ -1,7 +1,7 @@
-/// Another condition, evaluated without running its prerequisite first.
+/// A condition that evaluates another condition without running its prerequisite first.
 ///
-/// ``OperationCondition/dependency(for:)`` of the condition, and of all its parts, isn't called.
-/// Everything else is as with the condition itself.
+/// The method ``OperationCondition/dependency(for:)`` of the other condition, and of all its parts, isn't
+/// called. In every other respect, both conditions behave in the same way.
 ///
 /// ```swift
 /// // Not worth asking the user for, but welcome if it was given before:
@@ -10,13 +10,13 @@
 public struct SilentCondition: OperationCondition {
   let parts: ConditionParts
 
-  /// Creates a condition that brings no prerequisite.
+  /// Creates a condition without a prerequisite from another condition.
   public init(_ condition: any OperationCondition) { parts = ConditionParts(.silent, [condition]) }
 
   /// The name of the condition.
   public var name: String { parts.name }
 
-  /// The answer of the condition, if it is known without waiting.
+  /// Returns the answer of the condition if it is known without waiting.
   public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     parts.immediateResult(for: operation)
   }

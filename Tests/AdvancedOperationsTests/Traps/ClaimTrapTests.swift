@@ -87,7 +87,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) { _ = ResourcePool("licences", capacity: -1) }
     try expectMessage(
-      "ResourcePool “licences” was made with the capacity -1. Give 0 or more.",
+      "ResourcePool “licences” was created with the capacity -1. Give 0 or more.",
       in: result
     )
   }
@@ -98,7 +98,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) { _ = ResourceUnits(-1, of: ResourcePool("licences", capacity: 1)) }
     try expectMessage(
-      "ResourceUnits of “licences” were made with the count -1. Give 0 or more.",
+      "ResourceUnits of “licences” were created with the count -1. Give 0 or more.",
       in: result
     )
   }
@@ -120,7 +120,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) { _ = RateLimit("calls", 0, per: .seconds(1)) }
     try expectMessage(
-      "RateLimit “calls” was made with the count 0 per 1.0 seconds. "
+      "RateLimit “calls” was created with the count 0 per 1.0 seconds. "
         + "Give a count of 1 or more and a duration of more than zero.",
       in: result
     )
@@ -131,7 +131,7 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) { _ = RateLimit("calls", 1, per: .zero) }
-    try expectMessage("RateLimit “calls” was made with the count 1 per 0.0 seconds.", in: result)
+    try expectMessage("RateLimit “calls” was created with the count 1 per 0.0 seconds.", in: result)
   }
 
   @Test func `a circuit breaker that opens at no failure`() async throws {
@@ -140,7 +140,7 @@ import Testing
       observing: [\.standardErrorContent]
     ) { _ = CircuitBreaker(failures: 0) }
     try expectMessage(
-      "CircuitBreaker was made with 0 failures and a cooldown of 1 min. "
+      "CircuitBreaker was created with 0 failures and a cooldown of 1 min. "
         + "Give 1 failure or more, and a cooldown that isn't negative.",
       in: result
     )

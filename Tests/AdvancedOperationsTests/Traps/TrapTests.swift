@@ -290,7 +290,7 @@ import Testing
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
     ) { _ = MutuallyExclusive("a", limit: 0) }
-    try expectTrap("MutuallyExclusive “a” was made with the limit 0. Give 1 or more.", result)
+    try expectTrap("MutuallyExclusive “a” was created with the limit 0. Give 1 or more.", result)
   }
 
   @Test func `a group with a negative limit`() async throws {
