@@ -141,7 +141,7 @@ import Testing
     #expect(work.kind == .failed)
     #expect(work.claimError == .exceedsCapacity(needed: 3, capacity: 2))
     #expect(
-      "\(work.errors[0])" == "condition “pool”: It has 2 units in all, and 3 are needed."
+      "\(work.errors[0])" == "condition “pool”: The pool has 2 units, and 3 are needed."
     )
     #expect(!holder.isCancelled)
     world.finishAll([holder])

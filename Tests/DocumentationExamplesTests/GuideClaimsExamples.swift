@@ -77,7 +77,9 @@ import Testing
     return [backup.ending, copy.ending]
   }
   #expect(endings(.wait) == ["succeeded", "succeeded"])
-  #expect(endings(.fail) == ["succeeded", "failed\n  condition “disk”: It is held by backup."])
+  #expect(
+    endings(.fail) == ["succeeded", "failed\n  condition “disk”: The claim is held by backup."]
+  )
   #expect(endings(.skip) == ["succeeded", "skipped: “disk” is held by backup"])
   #expect(endings(.cancelHolder)[0].hasPrefix("cancelled"))
   #expect(endings(.cancelHolder)[1] == "succeeded")

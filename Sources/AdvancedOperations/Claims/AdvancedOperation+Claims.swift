@@ -3,13 +3,14 @@ import CoreOperations
 extension AdvancedOperation {
   // MARK: Attaching
 
-  /// Adds something that the operation holds while it runs.
+  /// Adds a claim, which the operation holds while it runs.
   ///
-  /// All claims are taken in one step together with the slot, and given back in one step.
+  /// All claims of the operation are acquired in one step together with the slot, and released in one step.
   ///
-  /// - Parameter claim: Read here, and not retained.
-  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
-  ///   taken. A pool belongs to the domain of the operation's environment.
+  /// - Parameter claim: The claim. The method reads its name and its requests, and doesn't retain the claim.
+  /// - Precondition: The operation isn't enqueued and hasn't started, unless it is cancelled. In a cancelled
+  ///   operation, the claim is recorded and never acquired. A pool belongs to the domain of the operation's
+  ///   environment.
   public final func addClaim(_ claim: any OperationClaim) {
     let (name, requests) = (claim.name, claim.requests)
     var foreign: ResourcePool?
@@ -20,7 +21,7 @@ extension AdvancedOperation {
     if let foreign { rejectPool(foreign) }
   }
 
-  /// Traps when a pool is claimed that belongs to another domain, as soon as that is known.
+  /// Traps if the operation claims units of a pool of another domain, as soon as the environment is known.
   final func checkDomainOfClaims() {
     if let pool = withCore({ $0.foreignPool }) { rejectPool(pool) }
   }
@@ -28,7 +29,7 @@ extension AdvancedOperation {
   private final func rejectPool(_ pool: ResourcePool) -> Never {
     trap(
       "Operation “\(label)” claims units of the pool “\(pool.name)”, which belongs to another "
-        + "ClaimDomain than the operation's environment. Make the pool with "
+        + "ClaimDomain than the operation's environment. Create the pool with "
         + "ResourcePool(_:capacity:domain:) and environment.claimDomain as the domain."
     )
   }
@@ -38,10 +39,9 @@ extension AdvancedOperation {
 
   // MARK: The start gate
 
-  /// Takes the claims of an operation that has a slot, and evaluates its immediate conditions
-  /// again.
+  /// Acquires the claims of an operation that has a slot, and evaluates its immediate conditions again.
   ///
-  /// - Returns: Whether it starts.
+  /// - Returns: The decision about the start of the operation.
   final func takeClaims() -> StartDecision {
     guard let asked = asked() else { return .run }
     guard let domain = asked.domain else { return evaluateAtStart() }
@@ -51,20 +51,21 @@ extension AdvancedOperation {
       inside: asked.parent.map { Array(sequence(first: $0, next: \.parent)) } ?? [],
       alwaysWaits: asked.hasStarted
     )
-    // An end of a next attempt that was quiet before found nothing to give back, and no line to
-    // leave.
+    // The operation waited for the start of its next attempt and may have finished before this call. At that
+    // time it held no claim and was in no queue of waiters, so its end released nothing.
     if asked.hasStarted, withCore({ $0.machine.isIdle }) {
       domain.release(self)
       return .run
     }
     switch decision {
     case .granted:
-      // A cancel that came before found nothing to take back.
+      // A cancel before the claims were acquired had no start to withdraw.
       if isCancelled { withdrawClaims() }
-      // With its claims, so that no other holder can outdate an answer.
+      // The conditions are evaluated while the operation holds its claims, so no other holder can outdate an
+      // answer.
       return evaluateAtStart()
     case .wait(let holders, let mayCompleteCycle):
-      // Nothing is cancelled for an operation that has nothing to do any more.
+      // An operation whose conditions aren't satisfied any more doesn't cancel the holders.
       if !holders.isEmpty, evaluateAgain(isStarting: false) { return .run }
       return claimsAwaited(cancelling: holders, mayCompleteCycle: mayCompleteCycle)
     case .refused(let claim, let holders, let isExcessive):
@@ -75,17 +76,18 @@ extension AdvancedOperation {
     }
   }
 
-  /// What a decision about the start is made of.
+  /// The input of a decision about the start.
   private struct Asked {
     let claims: [ClaimRequest]
-    /// Nil without claims.
+    /// The domain of the claims; nil without claims.
     let domain: ClaimDomain?
     let parent: AdvancedOperation?
-    /// Whether it is the next attempt that starts.
+    /// A Boolean value that indicates whether the operation has started before, so that its next attempt
+    /// starts.
     let hasStarted: Bool
   }
 
-  /// Reads what decides; nil if nothing keeps the operation.
+  /// Reads the input of the decision; nil if the operation doesn't need its claims any more.
   private func asked() -> Asked? {
     withCore { core in
       if core.machine.isMarked || core.machine.isCancelled || core.machine.isEndDecided {
@@ -100,16 +102,16 @@ extension AdvancedOperation {
     }
   }
 
-  /// The operation has its slot and its claims.
+  /// Evaluates the conditions of an operation that has its slot and its claims.
   private func evaluateAtStart() -> StartDecision {
     evaluateAgain()
     if dependenciesAreFinished || isCancelled { return .run }
-    // A condition has added a dependency to wait for.
+    // A condition has added a dependency, so the operation releases its claims and waits.
     returnGrant()
     return .park
   }
 
-  /// The operation waits for its claims, unless that completes a cycle.
+  /// Lets the operation wait for its claims, unless the wait completes a cycle.
   private func claimsAwaited(
     cancelling holders: [AdvancedOperation],
     mayCompleteCycle: Bool
@@ -117,8 +119,8 @@ extension AdvancedOperation {
     for holder in holders {
       holder.cancel(withError: OperationClaimError.preempted(by: nameAndTag))
     }
-    // A cancel before the operation joined the waiters found nothing to withdraw, and neither did
-    // the end of an operation that has executed.
+    // A cancel may have come before the operation joined the waiters, and found nothing to withdraw. The same
+    // applies to the end of an operation that has executed.
     if withCore({ $0.machine.isCancelled || $0.machine.isEndDecided }) {
       withdrawClaims()
     }
@@ -129,7 +131,7 @@ extension AdvancedOperation {
     return mark(.failed([Self.element(claim.name, cycle)]))
   }
 
-  /// Keeps the time at which the operation began to wait for its claims, if it keeps times.
+  /// Records the time at which the operation began to wait for its claims, if the operation records times.
   private func noteWaitForClaims() {
     guard withCore({ $0.recordsTimes && $0.extra?.stateTimes.claiming == nil }) else { return }
     let now = environment.clock.now
@@ -168,19 +170,19 @@ extension AdvancedOperation {
     return .run
   }
 
-  /// The operation won't execute: it leaves the waiters, and rates forget a start that has not
-  /// begun.
+  /// Removes an operation that won't execute from the waiters, and returns the tokens of its start to the
+  /// rates.
   package final func withdrawClaims() { environment.claimDomain.withdraw(self) }
 }
 
 // MARK: - Cycles
 
 extension AdvancedOperation {
-  /// The operation has begun to wait for claims: gives up if that completes a cycle.
+  /// Stops waiting for claims if the wait completes a cycle.
   ///
-  /// Of several waits that complete a cycle together, the last one to be known sees the others.
+  /// If several waits complete a cycle together, the last recorded wait finds the others.
   ///
-  /// - Returns: What to fail with; nil to wait.
+  /// - Returns: The error to fail with; nil if the operation keeps waiting.
   final func cycleOfClaims() -> OperationCycleError? {
     guard let cycle = cycleOfWaits(),
       environment.claimDomain.update({ $0.withdrawnFromWaiters(self, &$1) })
@@ -190,16 +192,19 @@ extension AdvancedOperation {
     return OperationCycleError(path: cycle.map(\.nameAndTag))
   }
 
-  /// The operation waits for another claim than before, or behind others: lets it fail if that
-  /// completes a cycle.
+  /// Fails the operation if its changed wait completes a cycle.
+  ///
+  /// The operation waits for another claim than before, or behind other operations.
   final func claimWaitMoved() {
     while let cycle = cycleOfWaits(), refuseWaiting(in: cycle) {}
   }
 
-  /// The cycle that the operation's wait for its claims is in, unless it is closed only by the
-  /// order of coming; then the operations that this keeps come first.
+  /// Returns the cycle that contains the operation's wait for its claims; nil if there is none.
+  ///
+  /// If only the FIFO order of waiters completes a cycle, the operations behind others move to the front, and
+  /// the search is repeated.
   private func cycleOfWaits() -> [Operation]? {
-    // An operation that nothing waits for is in no cycle.
+    // An operation for which no other operation waits is in no cycle.
     guard isAwaited,
       RunTimeCycles.areThinkable || environment.claimDomain.look({ $0.waitsForParent(self) })
     else { return nil }
@@ -209,10 +214,12 @@ extension AdvancedOperation {
     return nil
   }
 
-  /// Whether anything may wait for the operation: dependents, a group, code that awaits it, what
-  /// waits for a child of its own, which waits for its start, a barrier, and operations behind it
-  /// in a line, because one that comes back or moves on stands in front of later ones that have
-  /// looked before.
+  /// A Boolean value that indicates whether anything may wait for the operation.
+  ///
+  /// Dependents, a group, a barrier, or code that awaits the operation may wait for it. Operations that wait
+  /// for its children wait for its start. Operations behind it in a queue of waiters also wait for it. A
+  /// returning waiter keeps its old place, in front of later operations that have already checked for a
+  /// cycle.
   private var isAwaited: Bool {
     mayRunOthers || hasDependents || isNeeded
       || environment.claimDomain.look { $0.mayBeFollowed(self) }
@@ -220,10 +227,10 @@ extension AdvancedOperation {
       || withCore { $0.extra?.afterIdle.isEmpty == false }
   }
 
-  /// In a cycle that is completed only by the order of coming, lets the operations that it keeps
-  /// come first.
+  /// Moves operations to the front of the waiters if the cycle is completed only by the FIFO order.
   private static func passOrder(in cycle: [Operation]) -> Bool {
-    // Decided before any of them moves, or the one that was passed would pass again.
+    // The list is complete before any operation moves. Otherwise an operation that was overtaken would
+    // overtake in turn.
     let behind = cycle.dropLast().compactMap { $0 as? AdvancedOperation }
       .filter { operation in operation.environment.claimDomain.look { $0.isBehind(operation) } }
     var hasPassed = false
@@ -234,24 +241,24 @@ extension AdvancedOperation {
     return hasPassed
   }
 
-  /// Lets operations that only the order of coming keeps come first, or fails one that waits for a
+  /// Moves operations that only the FIFO order delays to the front, or fails an operation that waits for a
   /// claim.
   ///
-  /// - Returns: Whether that has broken the cycle.
+  /// - Returns: True if the cycle is broken.
   final func breakCycleOfClaims(_ cycle: [Operation]) -> Bool {
     Self.passOrder(in: cycle)
       || cycle.contains { ($0 as? AdvancedOperation)?.refuseWaiting(in: cycle) ?? false }
   }
 
-  /// Fails an operation that waits for a claim.
+  /// Fails the operation if it waits for a claim.
   ///
-  /// - Returns: Whether it did.
+  /// - Returns: True if the operation fails.
   private func refuseWaiting(in cycle: [Operation]) -> Bool {
     let claim = environment.claimDomain.waits(of: self).first?.claim
     guard let claim, environment.claimDomain.update({ $0.withdrawnFromWaiters(self, &$1) }) else {
       return false
     }
-    // Named from the one that is refused on.
+    // The path begins and ends with the operation that fails.
     let members = cycle.dropLast()
     let start = members.firstIndex(of: self) ?? 0
     let path = members[start...] + members[..<start] + [self]
@@ -269,8 +276,8 @@ extension AdvancedOperation {
 }
 
 extension AdvancedCore {
-  /// A pool that is claimed and belongs to another domain than the environment, as far as that is
-  /// known.
+  /// A claimed pool that belongs to another domain than the environment; nil if there is none, or the
+  /// environment isn't known yet.
   var foreignPool: ResourcePool? {
     guard let environment = environment ?? (machine.isSubmitted ? .default : nil) else {
       return nil

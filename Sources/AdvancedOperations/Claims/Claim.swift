@@ -1,36 +1,41 @@
 import CoreOperations
 
-/// The claim of one operation: its requests, and what it holds.
+/// The claim of one operation, with its requests and the resources that it holds.
 ///
-/// ``ClaimBook`` creates a claim when an operation wants what it requests, and forgets it when the
-/// operation has released it. Accessed under the lock of the domain, except for the constants.
+/// ``ClaimBook`` creates a claim when an operation requests resources, and forgets the claim when the
+/// operation has released it. Variables are accessed under the lock of the domain.
 final class Claim {
   let operation: AdvancedOperation
   /// The groups around the operation, the innermost first.
   let groups: [AdvancedOperation]
-  /// Whether the operation may run others, and so may wait for some while it holds its claim.
+  /// A Boolean value that indicates whether the operation may run other operations, and so may wait for them
+  /// while it holds its claim.
   let mayRunOthers: Bool
-  /// The clock by which its rates go; nil without rates.
+  /// The clock of the claim's rates; nil without rates.
   let clock: OperationClock?
-  /// Whether the operation waits for what is busy, whatever its requests say.
+  /// A Boolean value that indicates whether the operation waits for busy resources, independently of its
+  /// requests' ``WhenBusy``.
   let alwaysWaits: Bool
-  /// What the operation needs of each resource.
+  /// The parts of the claim, one for each resource.
   var parts: [Part] = []
   var state = State.idle
-  /// The place in the order of coming; nil unless the operation waits, or was told to try again.
+  /// The place in the FIFO order of waiters; nil unless the operation waits or has to try again.
   ///
-  /// Negative for an operation that was moved to the front.
+  /// The ticket of an operation that was moved to the front is negative.
   var ticket: Int64?
   var wasMoved = false
-  /// Whether the clock of the operation is about to be read, so that the claim can be offered.
+  /// A Boolean value that indicates whether the clock of the operation is about to be read, so that the claim
+  /// can be offered.
   var awaitsTime = false
-  /// For the queue of waiters alone.
+  /// The index of the claim in the heap of waiters, which only the heap uses.
   fileprivate(set) var heapIndex = 0
-  /// What a group holds, as resources that only its children can have.
+  /// The resources of the children of a group, created from the parts that the group holds.
   private var rooms: [ClaimRequest.Subject: Resource] = [:]
 
-  /// Legal changes: idle → waiting, offered or held; waiting → idle or offered; offered → held or
-  /// idle; held → idle.
+  /// The state of a claim.
+  ///
+  /// Legal changes: idle → waiting, offered or held; waiting → idle or offered; offered → held or idle; held
+  /// → idle.
   enum State {
     /// The operation holds nothing, and is in no queue of waiters.
     case idle
@@ -42,13 +47,13 @@ final class Claim {
     case held
   }
 
-  /// What the operation needs of one resource.
+  /// The part of a claim that concerns one resource.
   struct Part {
     let resource: Resource
     let request: ClaimRequest
-    /// 0 for a rate, and for a place that a group around the operation holds.
+    /// The number of units; 0 for a rate, and for a place that a group around the operation holds.
     let units: Int
-    /// The start that rates have counted, while it has not begun.
+    /// The start that rates have counted, until the operation begins.
     var start: RateBucket.Start?
   }
 
@@ -72,7 +77,8 @@ final class Claim {
     }
   }
 
-  /// What this group holds of a subject, as a resource of its children; nil if it holds none.
+  /// Returns the resource from which the children of this group take units of a subject; nil if the group
+  /// holds none.
   func room(of subject: ClaimRequest.Subject) -> Resource? {
     guard hasUnits, let part = parts.first(where: { $0.request.subject == subject }),
       !part.request.isRate
@@ -88,14 +94,14 @@ final class Claim {
     parts.first { $0.resource === resource }?.units ?? 0
   }
 
-  /// Takes out all that refers to resources, which refer to claims.
+  /// Removes and returns everything that refers to resources, because resources refer to claims.
   func takeContents() -> (parts: [Part], rooms: [ClaimRequest.Subject: Resource]) {
     state = .idle
     return (exchange(&parts, with: []), exchange(&rooms, with: [:]))
   }
 }
 
-/// The earliest ticket first.
+/// Claims are ordered by their tickets, the earliest first.
 extension Claim: HeapElement {
   func isBefore(_ other: Claim) -> Bool { ticket ?? .max < other.ticket ?? .max }
   func moved(to index: Int) { heapIndex = index }

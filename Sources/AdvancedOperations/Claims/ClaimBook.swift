@@ -1,31 +1,34 @@
 import CoreOperations
 
-/// Something to do after a change of the book, once its lock was released.
+/// An action to perform after a change of the book, when its lock has been released.
 enum ClaimEffect {
-  /// The operation holds its claim if its queue has a slot: ask, and pass the answer on.
+  /// Ask the operation's queue for a slot, and pass the answer to the book. With a slot, the operation holds
+  /// its claim.
   case offer(Claim)
-  /// The operation can try again when its queue can start it.
+  /// Let the operation try again when its queue can start it.
   case reoffer(AdvancedOperation)
-  /// The operation waits for another resource than before, or has become the first waiter.
+  /// Let the operation check for a cycle, because it waits for another resource than before or has become the
+  /// first waiter.
   case moved(AdvancedOperation)
   case setTimer(Resource.Key, number: UInt64, deadline: Duration, OperationClock)
   case cancelTimer(OperationTimer)
-  /// The first waiter has rates, and the time of their clock isn't known.
+  /// Read the clock, because the first waiter has rates and the time of their clock isn't known.
   case readClock(AdvancedOperation, OperationClock)
-  /// An event for the tracer of the domain.
+  /// Pass an event to the tracer of the domain.
   case trace(ClaimEvent, Operation)
 }
 
-/// The book of a domain: which operations hold which resources, and which wait for them.
+/// The book of a domain, which records the holders and the waiters of each resource.
 ///
-/// A claim that has to wait is in the queue of waiters of one resource that it can't have at the
-/// moment. When the first waiter can have that, all of its claim is checked: it is offered to the
-/// operation, or waits for another resource that is busy. So no claim is checked in vain twice for
-/// the same release.
+/// A claim that has to wait is in the queue of waiters of one busy resource. When that resource is available
+/// for the first waiter, the whole claim of the waiter is checked. The claim is then offered to the
+/// operation, or waits for another busy resource. Each release therefore causes at most one unsuccessful
+/// check of a claim.
 ///
-/// An offered claim is held while its queue is asked for a slot, which happens after unlocking: no
-/// lock is taken under the lock of the domain. If there is a slot, the operation starts. If not, the
-/// next waiters are offered what it has, and the operation tries again when its queue can start it.
+/// The operation holds an offered claim while its queue is asked for a slot. The queue is asked after
+/// unlocking, because no lock is acquired under the lock of the domain. If there is a slot, the operation
+/// starts. If not, the claim's units are offered to the next waiters, and the operation tries again when its
+/// queue can start it.
 ///
 /// Each event returns a decision, or appends ``ClaimEffect``s to be performed after unlocking.
 final class ClaimBook {
@@ -36,12 +39,13 @@ final class ClaimBook {
     /// The groups around the operation, the innermost first.
     let groups: [AdvancedOperation]
     let mayRunOthers: Bool
-    /// Whether it waits for what is busy, whatever its requests say.
+    /// A Boolean value that indicates whether the operation waits for busy resources, independently of its
+    /// requests' ``WhenBusy``.
     let alwaysWaits: Bool
     let time: Time?
   }
 
-  /// The time by which an operation's rates go, read without the lock.
+  /// A reading of the clock of an operation's rates, taken without the lock.
   struct Time {
     let clock: OperationClock
     let now: Duration
@@ -49,7 +53,7 @@ final class ClaimBook {
 
   private var resources: [Resource.Key: Resource] = [:]
   private var claims: [ObjectIdentifier: Claim] = [:]
-  /// Whether all that happens is recorded.
+  /// A Boolean value that indicates whether all events are passed to the tracer.
   var isTraced = false
   private var lastTicket: Int64 = 0
   private var firstTicket: Int64 = 0
@@ -68,7 +72,7 @@ final class ClaimBook {
 
   func claim(of operation: AdvancedOperation) -> Claim? { claims[ObjectIdentifier(operation)] }
 
-  /// The claim of an operation, created if there is none.
+  /// Returns the claim of an operation, and creates the claim if there is none.
   private func claim(for attempt: Attempt) -> Claim {
     if let claim = claim(of: attempt.operation) { return claim }
     let claim = Claim(attempt)
@@ -78,10 +82,12 @@ final class ClaimBook {
     return claim
   }
 
-  /// Splits a request: a child uses what its groups hold, from the innermost on, and takes the rest
-  /// like operations outside.
+  /// Splits a request between the groups of the operation and the domain.
   ///
-  /// Groups hold their claims until their children have ended, so a claim is split once.
+  /// A child uses the units of its groups, from the innermost group on, and acquires the rest like operations
+  /// outside.
+  ///
+  /// Groups hold their claims until their children have finished, so a claim is split only once.
   private func addParts(of request: ClaimRequest, to claim: Claim, _ time: Time?) {
     func add(_ units: Int, of resource: Resource) {
       claim.parts.append(Claim.Part(resource: resource, request: request, units: units))
@@ -92,7 +98,7 @@ final class ClaimBook {
       guard let group = self.claim(of: operation), let resource = group.room(of: request.subject),
         let room = resource.room
       else { continue }
-      // What the outer group has lent to the inner one is there once.
+      // Units that the outer group has lent to the inner group must not be used twice.
       let lent = inner?.group.units(of: resource) ?? 0
       let units = min(open, room.capacity - lent)
       if units > 0 { add(units, of: resource) }
@@ -100,8 +106,8 @@ final class ClaimBook {
       if inner == nil { inner = (group, room) } else { inner?.group = group }
     }
     guard let room = inner?.room else { return add(open, of: resource(for: request, time)) }
-    // The strictest limit decides: a child that lets in fewer operations than its groups runs next
-    // to no more of them, and keeps others out that would be too many for it.
+    // The strictest limit decides. A child with a stricter limit than its groups also claims the outermost
+    // resource, so that its limit applies to operations outside.
     let isStricter = request.limit.map { $0 < room.limit } ?? false
     if open > 0 || isStricter { add(open, of: room.outermost) }
   }
@@ -111,9 +117,9 @@ final class ClaimBook {
     for part in claim.parts { part.resource.claimCount -= 1 }
   }
 
-  /// Forgets everything.
+  /// Forgets all claims and resources.
   ///
-  /// - Returns: The claims and what was in them, to be released without the lock.
+  /// - Returns: The claims and their contents, to be released without the lock.
   func forgetAll() -> Any {
     let claims = exchange(&claims, with: [:]).values.map { ($0, $0.takeContents()) }
     return (claims, exchange(&resources, with: [:]))
@@ -124,8 +130,9 @@ final class ClaimBook {
     let key = Resource.Key(subject: request.subject, clock: clock?.number)
     if let known = resources[key] { return known }
     if resources.count >= resourceLimit {
-      // Not as soon as nothing claims them: the next operation mostly claims the same. Those of a
-      // clock that is gone go whatever is claimed next, those of another one with its time.
+      // Resources aren't forgotten as soon as they are unclaimed, because the next operation mostly claims
+      // the same. Resources of a deallocated clock are forgotten with any request, and those of another clock
+      // with a request that has its time.
       resources = resources.filter { !$0.value.isForgettable(time) }
       resourceLimit = max(64, 2 * resources.count)
     }
@@ -140,9 +147,10 @@ final class ClaimBook {
   enum Decision {
     /// The operation holds its claim.
     case granted
-    /// The operation waits; these are to be cancelled first.
+    /// The operation waits. The caller cancels the given operations first.
     case wait(cancelling: [AdvancedOperation], mayCompleteCycle: Bool)
-    /// Not taken, because these hold what is requested, or because there will never be enough.
+    /// The claim isn't acquired, because the holders have the requested resource or because there will never
+    /// be enough units.
     case refused(ClaimRequest, holders: [AdvancedOperation], isExcessive: Bool)
     case skipped(ClaimRequest, holders: [AdvancedOperation])
   }
@@ -150,26 +158,27 @@ final class ClaimBook {
   /// The answer to an attempt to take a claim.
   enum TakeAnswer {
     case decided(Decision)
-    /// There is room, but this claim came earlier. Ask whether its queue can start it now, let
-    /// others pass if not, and try again.
+    /// There is room, but this claim came earlier. The caller asks whether its queue can start it now, lets
+    /// others overtake it if not, and tries again.
     case ask(Claim)
   }
 
-  /// An operation wants its claim, with a slot in hand.
+  /// Lets an operation that has a slot acquire its claim.
   ///
   /// - Parameters:
   ///   - attempt: The request.
-  ///   - startable: Claims whose queues could start them a moment ago.
-  ///   - effects: Gets what to do after unlocking.
-  /// - Returns: What became of it, or a question to answer first.
+  ///   - startable: The claims that their queues could start a moment ago.
+  ///   - effects: The actions to perform after unlocking, to which the method appends.
+  /// - Returns: The decision, or a question to answer first.
   func takeCalled(
     _ attempt: Attempt,
     behind startable: [Claim],
     _ effects: inout [ClaimEffect]
   ) -> TakeAnswer {
     let claim = claim(for: attempt)
-    // A dependency came and went while the operation waited, so a worker asks although the claim was
-    // offered: the operation starts with the slot that its queue gave it, or is told to try again.
+    // A worker may ask although the claim was offered, because a dependency was added and finished while the
+    // operation waited. The operation then starts with the slot that its queue has reserved, or has to try
+    // again.
     if claim.hasUnits { return .decided(.wait(cancelling: [], mayCompleteCycle: false)) }
     if let time = attempt.time { timePassed(to: time.now, for: claim) }
     let excessive = claim.parts.first { $0.resource.isExcessive($0) }
@@ -180,7 +189,7 @@ final class ClaimBook {
     return .decided(decision)
   }
 
-  /// Takes a claim, or has it wait, or neither.
+  /// Acquires a claim, makes it wait, or refuses it.
   private func decide(
     _ claim: Claim,
     excessive: ClaimRequest?,
@@ -204,7 +213,7 @@ final class ClaimBook {
       return .skipped(claim.parts[index].request, holders: holders(index, claim))
     case .wait(let index): return wait(claim, for: index, cancelling: [], &effects)
     case .cancelHolders(let index):
-      // An operation that has waited itself isn't cancelled while its queue is asked for a slot.
+      // A claim that is only offered isn't cancelled, because its queue is still being asked for a slot.
       let inTheWay = claim.parts
         .filter { $0.request.whenBusy == .cancelHolder && !$0.resource.fits($0) }
         .flatMap { $0.resource.holders.map(\.claim) }
@@ -215,8 +224,8 @@ final class ClaimBook {
     }
   }
 
-  /// The first waiter that alone keeps a claim from a resource, and may be one that its queue can't
-  /// start now.
+  /// Returns a first waiter that is the only obstacle to a claim, and that its queue possibly can't start
+  /// now.
   private func frontToAsk(_ claim: Claim, besides startable: [Claim]) -> Claim? {
     for part in claim.parts {
       if case .turn = part.resource.obstacle(to: part, of: claim),
@@ -232,7 +241,7 @@ final class ClaimBook {
     claim.parts[index].resource.holders.map(\.claim.operation)
   }
 
-  /// What becomes of an operation as things are.
+  /// Returns the decision about an operation in the present state of the book.
   private func decision(about claim: Claim) -> StartRule.Decision {
     var rule = StartRule(alwaysWaits: claim.alwaysWaits)
     for (index, part) in claim.parts.enumerated() {
@@ -256,7 +265,7 @@ final class ClaimBook {
     claim.state = state
   }
 
-  /// The operation starts with its claim, and waits no more.
+  /// Records that the operation starts with its claim, and doesn't wait any more.
   private func taken(_ claim: Claim, _ effects: inout [ClaimEffect]) {
     if isTraced { effects.append(.trace(.taken, claim.operation)) }
     claim.ticket = nil
@@ -295,10 +304,10 @@ final class ClaimBook {
     updateTimer(resource, &effects)
   }
 
-  /// Takes a claim out of the waiters.
+  /// Removes a claim from the waiters.
   ///
-  /// - Returns: The resource that it waited for, whose other waiters may have waited for nothing
-  ///   else; nil if it didn't wait.
+  /// - Returns: The resource that the claim waited for, whose next waiter may now be able to start; nil if
+  ///   the claim didn't wait.
   private func leaveWaiters(_ claim: Claim) -> Resource? {
     guard let resource = claim.awaited?.resource else { return nil }
     claim.awaitsTime = false
@@ -307,13 +316,13 @@ final class ClaimBook {
     return resource
   }
 
-  /// Offers their claims to the waiters for a resource, as long as there is room for the first.
+  /// Offers their claims to the waiters of a resource, as long as there is room for the first waiter.
   ///
   /// - Parameters:
   ///   - resource: The resource.
-  ///   - time: What is known of the time; a waiter with rates by another clock stays the first until
-  ///     that was read, since what it starts with is counted.
-  ///   - effects: Gets what to do after unlocking.
+  ///   - time: A reading of a clock. A waiter with rates by another clock stays the first until its clock has
+  ///     been read, because its start is counted.
+  ///   - effects: The actions to perform after unlocking, to which the method appends.
   private func offerToWaiters(
     of resource: Resource,
     at time: Time?,
@@ -344,15 +353,15 @@ final class ClaimBook {
       case .wait(let index):
         joinWaiters(claim, for: index, &effects)
         noteMoved(claim, &effects)
-      // Another resource became busy in the meantime that isn't to be waited for.
+      // In the meantime, another resource became busy for which the operation must not wait.
       case .cancelHolders, .skip, .fail: tellToTryAgain(claim, &effects)
       }
     }
   }
 
-  /// The queue of a claim that was offered has a slot for the operation, or has none.
+  /// Handles the answer of a queue that was asked for a slot for an offered claim.
   func offerAnswered(_ claim: Claim, isAccepted: Bool, _ effects: inout [ClaimEffect]) {
-    // The operation may have ended, or started and released its claim.
+    // The operation may have finished, or started and released its claim.
     guard case .offered = claim.state else { return }
     if isAccepted {
       claim.state = .held
@@ -364,7 +373,7 @@ final class ClaimBook {
     }
   }
 
-  /// The queue of a waiter can't start it now: later ones may pass.
+  /// Lets later waiters overtake a waiter that its queue can't start now.
   func letOthersPass(_ claim: Claim, _ effects: inout [ClaimEffect]) {
     guard let left = leaveWaiters(claim) else { return }
     tellToTryAgain(claim, &effects)
@@ -375,15 +384,16 @@ final class ClaimBook {
     effects.append(.reoffer(claim.operation))
   }
 
-  /// Has an operation check whether its wait completes a cycle, if there may be any.
+  /// Lets an operation check whether its wait completes a cycle, if a cycle is possible.
   func noteMoved(_ claim: Claim, _ effects: inout [ClaimEffect]) {
     if mayCompleteCycle(claim) { effects.append(.moved(claim.operation)) }
   }
 
-  /// Lets a waiter come before all others, because those in front wait for it in some other way;
-  /// once, because two could pass each other forever.
+  /// Moves a waiter to the front, because the waiters before it wait for it in another way.
   ///
-  /// - Returns: Whether it came after others until now.
+  /// A waiter moves only once, because two waiters could overtake each other forever.
+  ///
+  /// - Returns: True if the waiter has moved.
   func movedToFront(_ operation: AdvancedOperation, _ effects: inout [ClaimEffect]) -> Bool {
     guard let claim = claim(of: operation), case .waiting(let index) = claim.state,
       !claim.wasMoved, isBehind(operation), let resource = leaveWaiters(claim)
@@ -392,7 +402,7 @@ final class ClaimBook {
     claim.ticket = firstTicket
     claim.wasMoved = true
     joinWaiters(claim, for: index, &effects)
-    // Those that it passed wait for it now.
+    // The operations that it overtook now wait for it.
     effects.append(.moved(operation))
     offerToWaiters(of: resource, at: nil, &effects)
     return true
@@ -400,9 +410,9 @@ final class ClaimBook {
 
   // MARK: Releasing
 
-  /// An operation that is quiet releases its claim, which is offered to operations that wait.
+  /// Releases the claim of an idle operation, and offers the resources to operations that wait.
   ///
-  /// What rates have counted stays counted.
+  /// Starts that rates have counted stay counted.
   func releaseCalled(_ operation: AdvancedOperation, _ effects: inout [ClaimEffect]) {
     guard let claim = claim(of: operation) else { return }
     if let left = leaveWaiters(claim) { offerToWaiters(of: left, at: nil, &effects) }
@@ -415,12 +425,12 @@ final class ClaimBook {
 
   private func giveBack(_ claim: Claim, _ effects: inout [ClaimEffect]) {
     claim.state = .idle
-    // All of them before any is offered.
+    // All parts are released before any part is offered.
     for part in claim.parts { part.resource.release(by: claim) }
     for part in claim.parts { offerToWaiters(of: part.resource, at: nil, &effects) }
   }
 
-  /// Has rates forget a start that has not begun.
+  /// Returns the tokens of a start that hasn't begun to the rates.
   private func takeStartsBack(_ claim: Claim) {
     for index in claim.parts.indices {
       if let start = claim.parts[index].start.take() {
@@ -429,14 +439,14 @@ final class ClaimBook {
     }
   }
 
-  /// An operation that holds its claim doesn't start, or not now.
+  /// Handles an operation that doesn't start, or doesn't start now.
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - time: The time by which its rates go.
-  ///   - isOver: Whether the operation won't execute: it leaves the waiters, and keeps what it holds
-  ///     until its end, except for the starts that rates have counted.
-  ///   - effects: Gets what to do after unlocking.
+  ///   - time: The time of the clock of its rates.
+  ///   - isOver: True if the operation won't execute. The operation then leaves the waiters and keeps its
+  ///     units until its end, but its counted starts are returned.
+  ///   - effects: The actions to perform after unlocking, to which the method appends.
   func startCancelled(
     _ operation: AdvancedOperation,
     _ time: Time?,
@@ -448,15 +458,15 @@ final class ClaimBook {
     if isOver { claim.ticket = nil }
     if claim.hasUnits, let time {
       timePassed(to: time.now, for: claim)
-      // The tokens are offered with the rest of the claim, when the operation releases it.
+      // The tokens are offered with the rest of the claim, when the operation releases the claim.
       takeStartsBack(claim)
     }
     if !isOver || !claim.hasUnits { releaseCalled(operation, &effects) }
   }
 
-  /// An operation stops waiting.
+  /// Removes an operation from the waiters if it waits.
   ///
-  /// - Returns: Whether it waited, so that it neither holds its claim nor was told to try again.
+  /// - Returns: True if the operation waited. In that case it neither holds its claim nor has to try again.
   func withdrawnFromWaiters(
     _ operation: AdvancedOperation,
     _ effects: inout [ClaimEffect]
@@ -466,9 +476,9 @@ final class ClaimBook {
     return true
   }
 
-  /// The capacity of a pool was changed: checks its waiters again.
+  /// Checks the waiters of a pool again after its capacity was changed.
   ///
-  /// An operation that needs more than the pool has in all now tries again, and fails then.
+  /// An operation that needs more units than the pool now has tries again, and then fails.
   func capacityChanged(of pool: ResourcePool, _ effects: inout [ClaimEffect]) {
     let key = Resource.Key(subject: .pool(ObjectIdentifier(pool)))
     guard let resource = resources[key] else { return }
@@ -478,20 +488,20 @@ final class ClaimBook {
     }
     for claim in refused.sorted(by: { $0.isBefore($1) }) { letOthersPass(claim, &effects) }
     offerToWaiters(of: resource, at: nil, &effects)
-    // With fewer units, the first may wait for more of the holders.
+    // With fewer units, the first waiter may wait for more of the holders.
     if let first = resource.waiters.first { noteMoved(first, &effects) }
   }
 
   // MARK: Time
 
-  /// The clock of a waiter was read; the waiter may have left in the meantime.
+  /// Offers claims after the clock of a waiter was read; the waiter may have left in the meantime.
   func clockRead(_ time: Time, for operation: AdvancedOperation, _ effects: inout [ClaimEffect]) {
     guard let claim = claim(of: operation), let resource = claim.awaited?.resource else { return }
     claim.awaitsTime = false
     offerToWaiters(of: resource, at: time, &effects)
   }
 
-  /// Sets the timer of a rate to the time at which there will be enough for the first waiter.
+  /// Sets the timer of a rate to the time at which the first waiter can start.
   private func updateTimer(_ resource: Resource, _ effects: inout [ClaimEffect]) {
     guard let key = resource.key, resource.isRate, let bucket = resource.bucket else { return }
     let first = resource.waiters.first
@@ -505,7 +515,7 @@ final class ClaimBook {
     effects.append(.setTimer(key, number: number, deadline: deadline, clock))
   }
 
-  /// A timer was created; returns whether it is still wanted.
+  /// Stores a timer that was created, and returns true if the timer is still needed.
   func timerCreated(_ timer: OperationTimer, of key: Resource.Key, number: UInt64) -> Bool {
     resources[key]?.timer.created(timer, number: number) ?? false
   }
@@ -520,7 +530,7 @@ final class ClaimBook {
       let deadline = resource.timer.deadline
     else { return }
     _ = resource.timer.set(nil, number: nextNumber())
-    // Timers may be a little early.
+    // The time isn't before the deadline, because timers may be a little early.
     let time = Time(clock: time.clock, now: max(time.now, deadline))
     resource.bucket?.timePassed(to: time.now)
     offerToWaiters(of: resource, at: time, &effects)

@@ -2,54 +2,54 @@ package import CoreOperations
 
 /// An event in the book of a domain.
 package enum ClaimEvent: Sendable {
-  /// The operation has begun to wait; recorded once.
+  /// The operation has begun to wait. The event is recorded once.
   case waits
-  /// The operation has all that it claims.
+  /// The operation has acquired all its claims.
   case taken
   case givenBack
 
   package typealias Sink = @Sendable (ClaimEvent, Operation) -> Void
 }
 
-/// Keeps account of which operations hold which claims, and which wait for them.
+/// An object that records the operations that hold claims and the operations that wait for claims.
 ///
-/// One is shared by all environments unless they are given another, in which nothing is held:
+/// All environments share one domain by default. Operations of another domain don't compete with the
+/// operations of the shared domain:
 ///
 /// ```swift
 /// let tenant = OperationEnvironment(claimDomain: ClaimDomain())
 /// let queue = AdvancedOperationQueue(environment: tenant)
 /// ```
 ///
-/// **Fairness.** First come, first served:
+/// **Fairness.** Claims are granted in FIFO order:
 ///
-/// - What becomes free goes to the first operation that waits for it.
-/// - That operation gets it as soon as all else that it claims is free too, and its queue can start
-///   it at that moment.
-/// - An operation that its queue can't start at that moment (suspended, or no slot is free) lets
-///   others pass. It tries again when its turn in the queue has come, and then waits at the place
-///   that it had.
+/// - A released resource goes to the first operation that waits for it.
+/// - The operation acquires the resource as soon as all its other claims are free, too, and its queue can
+///   start it at that moment.
+/// - An operation whose queue is suspended or has no free slot lets other operations overtake it. The
+///   operation tries again when its queue can start it, and then waits at its old place.
 /// - An operation with several claims waits for one of them at a time, and holds none of the claims
 ///   in the meantime. Operations that need only its other claims may overtake it.
-/// - A cancelled operation leaves the waiters. The places of all others stay as they are.
+/// - A cancelled operation leaves the waiters. The other operations keep their places.
 ///
-/// - Complexity: Taking and releasing O(c), c the number of claims; in addition, O(c + log w) for
-///   each waiter that a release concerns, w the number of waiters for the same. For children, c
-///   counts each claim once more for each group around them.
+/// - Complexity: Acquiring and releasing take O(c), where c is the number of claims. Each waiter that a
+///   release concerns takes O(c + log w) in addition, where w is the number of waiters for the same resource.
+///   For a child, c counts each claim once more for each group around the child.
 public final class ClaimDomain: Sendable {
-  /// The domain of environments that were given none.
+  /// The domain of environments that are created without a domain.
   public static let shared = ClaimDomain()
 
   private let book = Locked(ClaimBook())
   private let sink = Locked<StoredClosure<ClaimEvent.Sink>?>(nil)
 
-  /// Creates a domain in which nothing is held.
+  /// Creates a domain in which no claim is held.
   public init() {}
 
-  // MARK: What operations call
+  // MARK: Calls of operations
 
-  /// Takes all that an operation claims, or nothing.
+  /// Acquires all claims of an operation, or none.
   ///
-  /// Called with a slot for the operation in hand, and without a lock.
+  /// The caller has a slot for the operation, and holds no lock.
   func take(
     _ requests: [ClaimRequest],
     for operation: AdvancedOperation,
@@ -68,8 +68,8 @@ public final class ClaimDomain: Sendable {
     while true {
       switch update({ $0.takeCalled(attempt, behind: startable, &$1) }) {
       case .decided(let decision): return decision
-      // The answer is that of a moment ago, which is early enough: an operation that its queue
-      // can't start is told to try again when it can.
+      // The answer may be outdated, which does no harm: an operation that its queue can't start tries again
+      // when the queue can.
       case .ask(let front) where front.operation.mayStartNow:
         startable.append(front)
       case .ask(let front): update { $0.letOthersPass(front, &$1) }
@@ -86,36 +86,37 @@ public final class ClaimDomain: Sendable {
     return ClaimBook.Time(clock: clock, now: clock.now)
   }
 
-  /// Releases what a quiet operation holds, and offers it to operations that wait.
+  /// Releases the claims of an idle operation, and offers them to operations that wait.
   package func release(_ operation: AdvancedOperation) {
     update { $0.releaseCalled(operation, &$1) }
   }
 
-  /// Forgets all operations, because nothing will run them any more, and grants nothing.
+  /// Forgets all operations without granting claims, because no thread will run the operations any more.
   package func abandon() {
     let contents = book.withLock { $0.forgetAll() }
     withExtendedLifetime(contents) {}
   }
 
-  /// Releases what an operation holds that doesn't start now, including the starts that rates
-  /// count.
+  /// Releases the claims of an operation that doesn't start now, including the starts that rates have
+  /// counted.
   func returnGrant(_ operation: AdvancedOperation) {
     let time = time(of: operation.claims, for: operation)
     update { $0.startCancelled(operation, time, isOver: false, &$1) }
   }
 
-  /// Takes an operation that won't execute out of the waiters.
+  /// Removes an operation that won't execute from the waiters.
   ///
-  /// It keeps what it holds until its end, except for the starts that rates count.
+  /// The operation keeps its claims until its end, except for the starts that rates have counted.
   func withdraw(_ operation: AdvancedOperation) {
     let time = time(of: operation.claims, for: operation)
     update { $0.startCancelled(operation, time, isOver: true, &$1) }
   }
 
-  /// What an operation waits for that waits for its claims; nothing when it is about to try again.
+  /// Returns the waits of an operation that waits for its claims; empty if the operation is about to try
+  /// again.
   func waits(of operation: AdvancedOperation) -> [Wait] { look { $0.waits(of: operation) } }
 
-  /// The capacity of a pool of this domain was changed: checks its waiters again.
+  /// Checks the waiters of a pool of this domain again after its capacity was changed.
   func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
 
   // MARK: Tracing
@@ -123,8 +124,10 @@ public final class ClaimDomain: Sendable {
   /// The number of resources in the book.
   package var resourceCount: Int { look { $0.resourceCount } }
 
-  /// Records what happens to claims from now on, in the order in which it does as long as one
-  /// thread at a time is here: observers of operations are notified later, and in another order.
+  /// Records the events of claims from now on.
+  ///
+  /// The events are in their real order if one thread at a time uses the domain. Observers of operations are
+  /// notified later, and in another order.
   package func trace(_ sink: @escaping ClaimEvent.Sink) {
     let old = self.sink.withLock { kept in
       defer { kept = StoredClosure(sink) }
@@ -138,7 +141,7 @@ public final class ClaimDomain: Sendable {
   /// Reads the book.
   func look<Result>(_ body: (ClaimBook) -> Result) -> Result { book.withLock { body($0) } }
 
-  /// Changes the book, and then does what that leaves to do.
+  /// Changes the book, and then performs the resulting actions without the lock.
   func update<Result>(_ body: (ClaimBook, inout [ClaimEffect]) -> Result) -> Result {
     var effects: [ClaimEffect] = []
     let result = book.withLock { body($0, &effects) }
@@ -149,7 +152,7 @@ public final class ClaimDomain: Sendable {
   private func perform(_ effects: [ClaimEffect]) {
     var due = effects
     var next = 0
-    // In a loop: offers to a thousand operations whose queues are suspended would nest as deep.
+    // A loop, because offers to a thousand operations with suspended queues would nest a thousand calls.
     while next < due.count {
       perform(due[next], &due)
       next += 1

@@ -1,7 +1,6 @@
-/// One thing that a claim asks of the ``ClaimDomain``; those of the claims in the box are all
-/// there are.
+/// A request of a claim for one resource of the ``ClaimDomain``.
 ///
-/// A claim of your own passes on the requests of others:
+/// Only the claims of this module create requests. Your own claim returns the requests of such claims:
 ///
 /// ```swift
 /// struct PrinterAccess: OperationClaim {
@@ -14,20 +13,20 @@
 public struct ClaimRequest: Sendable {
   /// The amount of a request.
   package enum Amount: Sendable {
-    /// One place of several.
+    /// A place among a limited number of places.
     case place(limit: Int)
     /// Units of a pool.
     case units(Int, of: ResourcePool)
-    /// A start that all of these rates allow.
+    /// A start that all the given rates allow.
     case start([RateBucket.Rate])
   }
 
-  /// The thing that a request is for.
+  /// The subject of a request, which identifies the resource.
   package enum Subject: Hashable, Sendable {
     case category(ObjectIdentifier)
     case name(String)
-    /// A claim keeps its pool alive; without claims, a later pool at the same address may have what
-    /// is left, because that is like new.
+    /// A pool. A claim keeps its pool alive. If a pool without claims is deallocated, a later pool at the
+    /// same address may reuse its resource, which is in its initial state.
     case pool(ObjectIdentifier)
     case rate(String)
   }
@@ -53,16 +52,17 @@ public struct ClaimRequest: Sendable {
     }
   }
 
-  /// The number of operations that may be in at the same time, by the limit of this claim; nil
-  /// unless it claims a place.
+  /// The number of operations that may hold a place at the same time, by the limit of this claim; nil unless
+  /// the claim is for a place.
   var limit: Int? { if case .place(let limit) = amount { limit } else { nil } }
   var pool: ResourcePool? { if case .units(_, let pool) = amount { pool } else { nil } }
   /// The rates that have to allow a start.
   var rates: [RateBucket.Rate] { if case .start(let rates) = amount { rates } else { [] } }
   var isRate: Bool { if case .start = amount { true } else { false } }
 
-  /// Adds another request of the same operation for the same subject: units add up, and a place is
-  /// one place.
+  /// Merges another request of the same operation for the same subject.
+  ///
+  /// Units add up. Two requests for a place result in one place.
   fileprivate mutating func merge(_ other: ClaimRequest) {
     switch (amount, other.amount) {
     case (.place(let limit), .place(let otherLimit)): amount = .place(limit: min(limit, otherLimit))
@@ -73,7 +73,7 @@ public struct ClaimRequest: Sendable {
       amount = .start(rates + others.filter { !rates.contains($0) })
     default: trap("“\(name)” and “\(other.name)” ask for different amounts of one thing")
     }
-    // Failing wins over skipping, and both over waiting.
+    // Failing takes precedence over skipping, and both over waiting.
     if other.whenBusy.rank > whenBusy.rank { whenBusy = other.whenBusy }
   }
 }

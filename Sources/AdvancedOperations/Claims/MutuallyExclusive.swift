@@ -1,4 +1,4 @@
-/// Lets only one operation of a category, or a few, run at a time.
+/// A claim that lets only one operation of a category, or a limited number of them, run at the same time.
 ///
 /// The category is a type, or a name:
 ///
@@ -8,36 +8,36 @@
 /// upload.addClaim(MutuallyExclusive("uplink", limit: 3))
 /// ```
 ///
-/// Operations of a category exclude each other wherever they run, if their environments share an
-/// ``ClaimDomain``, as they do by default. A category that a group holds is entered by its
-/// children one at a time; see ``OperationClaim``.
+/// Operations of a category exclude each other in all queues whose environments share a ``ClaimDomain``, as
+/// they do by default. If a group holds a category, its children enter the category one at a time; see
+/// ``OperationClaim``.
 ///
-/// **Different limits.** A limit says how many operations of the category may run beside each other
-/// while this one runs, itself included. Where operations of one category have different limits,
-/// the strictest decides: an operation starts when the number that then run exceeds neither its own
-/// limit nor that of any operation that runs. So one with the limit 1 never runs beside another one
-/// of its category, and a category works as a lock for readers and writers:
+/// **Different limits.** A limit is the number of operations of the category that may run while this
+/// operation runs, including itself. If operations of a category have different limits, the strictest limit
+/// decides. An operation doesn't start if its start would exceed its own limit or the limit of a running
+/// operation. An operation with the limit 1 therefore never runs next to another operation of its category.
+/// With different limits, a category works as a readers-writer lock:
 ///
 /// ```swift
 /// read.addClaim(MutuallyExclusive("catalogue", limit: 8))
 /// write.addClaim(MutuallyExclusive("catalogue"))
 /// ```
 ///
-/// Operations that wait start in the order in which they came, so that readers that come later
-/// don't overtake a writer that waits. An operation comes when a worker of its queue gets to it:
-/// several that became ready together do so in any order; see <doc:LimitOfOne>.
+/// Waiting operations start in FIFO order, so later readers don't overtake a waiting writer. The order is
+/// that in which workers of the queues request the claims. Operations that become ready at the same time may
+/// request their claims in any order; see <doc:LimitOfOne>.
 public struct MutuallyExclusive<Category>: OperationClaim {
-  /// The category's name.
+  /// The name of the category.
   public let name: String
-  /// What is claimed.
+  /// The request for a place of the category.
   public let requests: [ClaimRequest]
 
   /// Claims a category that is a type.
   ///
   /// - Parameters:
-  ///   - limit: How many operations of the category may run at a time while this one does; of
-  ///     different limits, the strictest decides.
-  ///   - whenBusy: What to do when that many run.
+  ///   - limit: The number of operations of the category that may run while this operation runs, including
+  ///     itself. If limits differ, the strictest decides.
+  ///   - whenBusy: The behavior of the operation if so many operations run already.
   /// - Precondition: The limit is at least 1.
   public init(limit: Int = 1, whenBusy: WhenBusy = .wait) {
     self.init(
@@ -61,10 +61,10 @@ extension MutuallyExclusive where Category == String {
   /// Claims a category that is a name.
   ///
   /// - Parameters:
-  ///   - name: Equal names exclude each other.
-  ///   - limit: How many operations of the category may run at a time while this one does; of
-  ///     different limits, the strictest decides.
-  ///   - whenBusy: What to do when that many run.
+  ///   - name: The name of the category. Operations with equal names exclude each other.
+  ///   - limit: The number of operations of the category that may run while this operation runs, including
+  ///     itself. If limits differ, the strictest decides.
+  ///   - whenBusy: The behavior of the operation if so many operations run already.
   /// - Precondition: The limit is at least 1.
   public init(_ name: String, limit: Int = 1, whenBusy: WhenBusy = .wait) {
     self.init(name: name, .name(name), limit: limit, whenBusy: whenBusy)

@@ -1,10 +1,9 @@
-/// Something that an operation holds while it runs, and that few may hold at a time.
+/// A claim to a limited resource, which an operation holds while it runs.
 ///
-/// All claims of an operation are taken in one step, at the moment at which it would start,
-/// together with its slot, or not at all; they are given back in one step when it is finished and
-/// its body has ended, or between two attempts if its policy is ``RetryPolicy/releasingSlot()``. An
-/// operation that has to wait for a claim holds nothing meanwhile, no slot either, and keeps its
-/// turn.
+/// When an operation starts, it acquires all its claims in one step together with its slot, or none of them.
+/// When the operation is finished and its body has ended, it releases all claims in one step. With
+/// ``RetryPolicy/releasingSlot()``, the operation also releases its claims between two attempts. While an
+/// operation waits for a claim, it holds no claim and no slot, and keeps its place in the FIFO order.
 ///
 /// ```swift
 /// let payment = ResultOperation { try await transfer(from: a, to: b) }
@@ -12,9 +11,9 @@
 /// payment.addClaim(MutuallyExclusive("account \(b)"))
 /// ```
 ///
-/// Claims are attached with ``AdvancedOperation/addClaim(_:)``. They aren't conditions, and can't be
-/// negated or combined with `&&` and `||`; a type of your own that passes on the requests of
-/// several is a claim to all of them:
+/// Attach a claim with ``AdvancedOperation/addClaim(_:)``. A claim isn't a condition, so it can't be negated
+/// or combined with `&&` and `||`. To combine claims, write a type that returns the requests of several
+/// claims:
 ///
 /// ```swift
 /// struct Transfer: OperationClaim {
@@ -26,61 +25,62 @@
 /// }
 /// ```
 ///
-/// **Groups.** A child may enter what its group holds:
+/// **Groups.** A child may use the claims of its group:
 ///
-/// - The children of a group that holds a place of a category enter it one at a time, whatever their
-///   own limits are. Nothing from outside comes between them.
-/// - The children of a group that holds 5 units of a pool use 5 in all without waiting for any
-///   operation outside. A child that needs more uses all 5, and takes the rest from the pool: first
-///   come, first served, like the operations outside.
-/// - A group inside of the group takes its turn like each child, and its own children enter what it
-///   holds then.
-/// - A start that was taken from a ``RateLimit`` isn't held: each child takes its own.
+/// - If a group holds a place of a category, its children enter the category one at a time, independently of
+///   their own limits. No operation outside the group runs between them.
+/// - If a group holds 5 units of a pool, its children together use 5 units without waiting for operations
+///   outside. A child that needs more units uses all 5, and acquires the rest from the pool in FIFO order,
+///   like the operations outside.
+/// - A group inside the group acquires its claims like each child. The children of the inner group then use
+///   these claims.
+/// - A group doesn't hold a token of a ``RateLimit``, so each child takes a token.
 ///
-/// **Busy claims.** Where several claims are busy, one whose ``WhenBusy`` is to fail decides, then
-/// one that is to skip, the first of them in the order of attaching; nothing is done to the holders
-/// of others then. So failing wins over skipping, as with conditions.
+/// **Busy claims.** If several claims of an operation are busy, the first claim with ``WhenBusy/fail``
+/// decides. Without such a claim, the first claim with ``WhenBusy/skip`` decides. The first claim is the one
+/// that was attached first. If the operation fails or is skipped, it doesn't cancel the holders of other
+/// claims.
 ///
-/// **Cycles.** An operation whose wait for a claim would never end, because the holder waits for
-/// that operation in some way (a group with a child that depends on it, say), fails with an
-/// `OperationCycleError` that names the operations along the cycle.
+/// **Cycles.** If the holder of a claim waits for the operation that waits for the claim, neither could ever
+/// continue. An example is a group with a child that depends on the operation. The waiting operation then
+/// fails with an `OperationCycleError` that names the operations of the cycle.
 public protocol OperationClaim: Sendable {
-  /// What the claim is called in errors and explanations.
+  /// The name of the claim in errors and explanations.
   var name: String { get }
-  /// What is claimed: the requests of one or more claims of this module.
+  /// The requests of the claim, which come from one or more claims of this module.
   ///
-  /// Read once, when the claim is attached, without a lock held.
+  /// The operation reads the requests once, when the claim is attached, without a lock held.
   var requests: [ClaimRequest] { get }
 }
 
-/// What an operation does whose claim is taken.
+/// The behavior of an operation whose claim is busy.
 ///
 /// ```swift
 /// backup.addClaim(MutuallyExclusive("backup", whenBusy: .skip))
 /// ```
 ///
-/// With several claims, ``fail`` wins over ``skip``, that over ``cancelHolder``, and all of these
-/// over ``wait``; it is the same for several claims to one thing. Of two that fail, or skip, the
-/// one that was attached first is named.
+/// If several claims are busy, ``fail`` takes precedence over ``skip``, ``skip`` over ``cancelHolder``, and
+/// ``cancelHolder`` over ``wait``. The same applies to several claims of an operation to one resource. If two
+/// claims fail or skip the operation, the error or the reason names the claim that was attached first.
 ///
-/// A claim that was free when the operation came may be busy when another one, which it waited for,
-/// is free: its `WhenBusy` decides then, in the same way. It decides about the start: the next
-/// attempt under ``RetryPolicy/releasingSlot()`` always waits.
+/// While an operation waits for one claim, another claim may become busy. The `WhenBusy` of that claim then
+/// decides in the same way. The value only applies to the start of the operation: with
+/// ``RetryPolicy/releasingSlot()``, later attempts always wait.
 ///
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum WhenBusy: Sendable, CaseIterable {
-  /// It waits: first come, first served.
+  /// The operation waits, in FIFO order.
   case wait
-  /// It fails with an ``OperationClaimError``.
+  /// The operation fails with an ``OperationClaimError``.
   case fail
-  /// It is skipped.
+  /// The operation is skipped.
   case skip
-  /// It cancels the operations that hold the claim, and waits for them to end.
+  /// The operation cancels the operations that hold the claim, and waits until they have released it.
   case cancelHolder
 }
 
-/// An operation did not get, or had to give up, what it claims.
+/// An error that reports that an operation didn't acquire a claim, or lost it.
 ///
 /// ```swift
 /// upload.onFinish { _, outcome in
@@ -93,26 +93,27 @@ public enum WhenBusy: Sendable, CaseIterable {
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
-  /// The claim is held by these operations, and was not to be waited for.
+  /// The given operations hold the claim, and the operation must not wait for it.
   case busy(holders: [OperationLabel])
-  /// Another operation took the claim over.
+  /// Another operation took over the claim.
   case preempted(by: OperationLabel)
-  /// More units are needed than the pool has, so that waiting would never end.
+  /// The operation needs more units than the pool has, so it would wait forever.
   case exceedsCapacity(needed: Int, capacity: Int)
-  /// As many operations as may have started within this time, and it was not to be waited for.
+  /// The rate doesn't allow another start now, and the operation must not wait.
   case rateExceeded(count: Int, duration: Duration)
 
-  /// One sentence with the operations or numbers involved.
+  /// A sentence with the operations or numbers of the error.
   public var description: String {
     switch self {
     case .busy(let holders):
       holders.isEmpty
-        ? "Others wait for it." : "It is held by \(holders.map(\.name).joined(separator: ", "))."
-    case .preempted(let label): "Operation “\(label)” took over what this one held."
+        ? "Other operations wait for the claim."
+        : "The claim is held by \(holders.map(\.name).joined(separator: ", "))."
+    case .preempted(let label): "Operation “\(label)” took over the claim."
     case .exceedsCapacity(let needed, let capacity):
-      "It has \(capacity) units in all, and \(needed) are needed."
+      "The pool has \(capacity) units, and \(needed) are needed."
     case .rateExceeded(let count, let duration):
-      "No more than \(count) may start within \(duration.readable)."
+      "No more than \(count) operations may start within \(duration.readable)."
     }
   }
 }

@@ -1,10 +1,10 @@
 import CoreOperations
 
-/// Lets only so many operations start within a time, on average.
+/// A claim that limits the average number of operations that start within a duration.
 ///
-/// The key names a bucket of tokens. The bucket holds at most as many tokens as the count, so that
-/// many operations may start at once; each start takes one token, and tokens come back evenly, the
-/// whole count within the duration.
+/// The key names a *token bucket*, which holds at most as many tokens as the count. Each start takes one
+/// token. With a full bucket, as many operations as the count may start at the same time. Tokens are added
+/// evenly, the whole count within the duration.
 ///
 /// ```swift
 /// for request in requests {
@@ -12,43 +12,43 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// Claims with equal keys share a bucket, wherever they were made, if their operations share an
-/// ``ClaimDomain``, as they do by default.
+/// Claims with equal keys share a bucket if the environments of their operations share a ``ClaimDomain``, as
+/// they do by default.
 ///
-/// Several rates of one key hold together: an operation that has more than one starts when all of
-/// them allow it.
+/// Several rates of one key apply together. An operation with several rates starts when all of them allow the
+/// start.
 ///
 /// ```swift
 /// call.addClaim(RateLimit("api", 10, per: .seconds(1)))
 /// call.addClaim(RateLimit("api", 1_000, per: .seconds(3_600)))
 /// ```
 ///
-/// Every start counts for all rates of its key, also for those that only other operations have. An
-/// operation waits only for the rates that it has itself.
+/// Every start counts for all rates of its key, including rates that only other operations have. An operation
+/// waits only for its own rates.
 ///
-/// - A token is taken when the operation starts, and is not given back at its end. With
-///   ``RetryPolicy/releasingSlot()`` each attempt takes one; otherwise an operation takes one,
-///   however often it tries. An operation that is cancelled at that moment, or held back by a
-///   dependency or a condition, returns its token.
+/// - An operation takes a token when it starts, and doesn't return the token at its end. With
+///   ``RetryPolicy/releasingSlot()``, each attempt takes a token. Otherwise, an operation takes one token for
+///   all its attempts. If the operation is cancelled at its start, or delayed by a dependency or a condition,
+///   it returns the token.
 /// - An operation that waits for a token uses no task and no thread. A bucket has one timer for all
 ///   operations that wait for it.
-/// - Time is that of the operation's environment. Operations whose clocks differ have separate
-///   buckets, which go away with their clocks.
+/// - The time is that of the operation's environment. Operations with different clocks have separate buckets,
+///   which are deallocated with their clocks.
 public struct RateLimit: OperationClaim {
-  /// The key.
+  /// The key of the bucket.
   public let name: String
-  /// What is claimed.
+  /// The request for a start.
   public let requests: [ClaimRequest]
 
-  /// Claims a start.
+  /// Claims a start that the rate allows.
   ///
   /// - Parameters:
-  ///   - key: Names the bucket in the domain; equal keys share one.
-  ///   - count: How many operations may start at once, and on average within the duration. With a
-  ///     full bucket at its begin, nearly twice as many may start within one duration.
-  ///   - duration: How long it takes until an empty bucket is full again. A duration longer than
-  ///     `.seconds(Int64.max)` counts as that one.
-  ///   - whenBusy: What to do when there is no token. A token has no holder, so
+  ///   - key: The name of the bucket in the domain. Claims with equal keys share a bucket.
+  ///   - count: The number of operations that may start at the same time, and on average within the duration.
+  ///     If the bucket is full at the beginning, nearly twice as many may start within one duration.
+  ///   - duration: The time in which an empty bucket becomes full again. A duration longer than
+  ///     `.seconds(Int64.max)` is shortened to that value.
+  ///   - whenBusy: The behavior of the operation if there is no token. A token has no holder, so
   ///     ``WhenBusy/cancelHolder`` means to wait.
   /// - Precondition: The count is at least 1, and the duration more than zero.
   public init(_ key: String, _ count: Int, per duration: Duration, whenBusy: WhenBusy = .wait) {
@@ -64,24 +64,23 @@ public struct RateLimit: OperationClaim {
   }
 }
 
-/// When something may start, for all rates that are asked for under one key.
+/// A token bucket, which determines when a start is allowed by all rates of one key.
 ///
-/// The generic cell rate algorithm of ITU-T I.371: instead of tokens it keeps, per rate, the time
-/// at which the bucket will be full again. That is exact, and needs nothing to be done as time goes
-/// by.
+/// The bucket uses the generic cell rate algorithm of ITU-T I.371. Instead of tokens, it stores for each rate
+/// the time at which the bucket will be full again. The algorithm is exact, and needs no periodic work.
 package struct RateBucket: Sendable {
-  /// So many within a time.
+  /// A rate, which is a number of starts within a duration.
   package struct Rate: Equatable, Sendable {
     let count: Int
     let duration: Duration
-    /// The time that one token takes to come back, in whole attoseconds.
+    /// The time after which one token is added, in whole attoseconds.
     let interval: Duration
-    /// What is left of that, in parts of an attosecond of which there are `count`.
+    /// The remainder of the interval, in units of an attosecond divided by `count`.
     let rest: Int
 
     package init(count: Int, duration: Duration) {
       self.count = count
-      // So that a sum of a few never overflows.
+      // The duration is clamped so that a sum of a few durations never overflows.
       self.duration = duration.clamped
       let (interval, rest) = self.duration.attoseconds.quotientAndRemainder(
         dividingBy: Int128(count)
@@ -91,7 +90,7 @@ package struct RateBucket: Sendable {
     }
   }
 
-  /// Something that was counted.
+  /// A start that was counted.
   package struct Start: Sendable {
     fileprivate let number: UInt64
     fileprivate let time: Duration
@@ -99,18 +98,23 @@ package struct RateBucket: Sendable {
 
   private struct Level {
     let rate: Rate
-    /// When the bucket is full; beyond the longest duration it counts on, so that what is taken
-    /// back leaves what others took.
+    /// The time at which the bucket is full.
+    ///
+    /// The time may exceed the longest duration, so that returned tokens don't change the tokens that others
+    /// took.
     var fullAt: Duration
-    /// What is to be added to that, as in ``Rate/rest``: three tokens of a third are a whole one.
+    /// The fraction to add to the time, in the unit of ``Rate/rest``: three thirds of an attosecond are a
+    /// whole one.
     var fraction = 0
-    /// The number of the first start that it counts.
+    /// The number of the first start that the level counts.
     let first: UInt64
 
-    /// A later time than can be expressed; from there on nothing is taken back.
+    /// A time that represents all times that are too late to be expressed.
+    ///
+    /// A level at this time ignores returned tokens.
     static let never = Duration(attoseconds: .max)
 
-    /// When there will be a token; to the attosecond, and never later than that.
+    /// The time at which there will be a token, exact to the attosecond and never later.
     var allowedAt: Duration {
       (fullAt - (rate.duration - rate.interval) + sum(fraction, rate.rest).carry).clamped
     }
@@ -136,25 +140,25 @@ package struct RateBucket: Sendable {
 
     func isFull(at time: Duration) -> Bool { fullAt < time || (fullAt == time && fraction == 0) }
 
-    /// Two rests, and the attosecond that they make together.
+    /// Returns the sum of two remainders, with a carry of one attosecond if they reach it.
     private func sum(_ a: Int, _ b: Int) -> (rest: Int, carry: Duration) {
-      // Without a sum that may not be expressible.
+      // The comparison avoids a sum that may overflow.
       a >= rate.count - b
         ? (a - (rate.count - b), Duration(attoseconds: 1)) : (a + b, .zero)
     }
   }
 
-  /// The rates that were ever asked for; they are few.
+  /// The levels of all rates that were ever requested, which are few.
   private var levels: [Level] = []
   private var lastNumber: UInt64 = 0
-  /// The latest time that is known.
+  /// The latest known time.
   private(set) var now: Duration
 
   package init(now: Duration) { self.now = now.clamped }
 
   package mutating func timePassed(to time: Duration) { now = max(now, time.clamped) }
 
-  /// The time from which all of some rates allow a start, if nothing else starts before.
+  /// Returns the time from which all the given rates allow a start, if no other start comes before.
   package func allowedAt(_ rates: [Rate]) -> Duration {
     var latest: Duration?
     for rate in rates {
@@ -164,10 +168,10 @@ package struct RateBucket: Sendable {
     return latest ?? now
   }
 
-  /// Whether all of some rates allow a start now.
+  /// Returns true if all the given rates allow a start now.
   func allows(_ rates: [Rate]) -> Bool { allowedAt(rates) <= now }
 
-  /// Something starts: it counts for every rate that was ever asked for.
+  /// Counts a start, for every rate that was ever requested.
   package mutating func started(_ rates: [Rate]) -> Start {
     lastNumber += 1
     for rate in rates where !levels.contains(where: { $0.rate == rate }) {
@@ -177,10 +181,10 @@ package struct RateBucket: Sendable {
     return Start(number: lastNumber, time: now)
   }
 
-  /// What was to start doesn't: gives back what of its tokens has not come back by itself.
+  /// Returns the tokens of a counted start that doesn't happen, as far as time hasn't added them again.
   ///
-  /// That may be less than what it took from others, because without it the bucket may have been
-  /// full meanwhile; it is never more, so that no rate is exceeded.
+  /// The returned amount may be less than the start took from others, because without the start the bucket
+  /// might have become full in the meantime. The amount is never more, so no rate is exceeded.
   package mutating func takenBack(_ start: Start) {
     let age = now - start.time
     for index in levels.indices where levels[index].first <= start.number {
@@ -188,24 +192,24 @@ package struct RateBucket: Sendable {
     }
   }
 
-  /// Whether nothing is known that a new bucket wouldn't know.
+  /// Returns true if the bucket is full at a time, and so is equivalent to a new bucket.
   package func isFull(at time: Duration) -> Bool { levels.allSatisfy { $0.isFull(at: time) } }
 }
 
-/// The timer of a rate, which is due when the first waiter can start.
+/// The timer of a rate, which fires when the first waiter can start.
 struct BucketTimer {
-  /// The time at which the timer is due; nil if there is none.
+  /// The time at which the timer fires; nil if there is no timer.
   private(set) var deadline: Duration?
-  /// Tells a timer from the next.
+  /// The number that distinguishes a timer from the next timer.
   private(set) var number: UInt64 = 0
   private var timer: OperationTimer?
 
-  /// Sets the time, or none.
+  /// Sets or removes the deadline.
   ///
   /// - Parameters:
-  ///   - deadline: The time.
-  ///   - number: Tells the timer from all that were set before.
-  /// - Returns: The timer that was set before, to be cancelled.
+  ///   - deadline: The time at which the timer fires; nil to remove the timer.
+  ///   - number: The number that distinguishes the timer from all earlier timers.
+  /// - Returns: The previous timer, which the caller cancels.
   mutating func set(_ deadline: Duration?, number: UInt64) -> OperationTimer? {
     self.deadline = deadline
     self.number = number
@@ -213,7 +217,7 @@ struct BucketTimer {
     return timer
   }
 
-  /// A timer was created; returns whether it is still wanted.
+  /// Stores a timer that was created, and returns true if the timer is still needed.
   mutating func created(_ timer: OperationTimer, number: UInt64) -> Bool {
     guard self.number == number, deadline != nil else { return false }
     self.timer = timer

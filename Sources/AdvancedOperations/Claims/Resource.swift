@@ -1,24 +1,24 @@
 import CoreOperations
 
-/// A resource that operations claim: a category, a pool, a rate, or what a group holds, for its
+/// A resource that operations claim: a category, a pool, a rate, or the units that a group holds for its
 /// children.
 ///
-/// It knows which claims hold how much of it, and which wait for it. Accessed under the lock of its
-/// domain.
+/// The resource records the claims that hold units of it and the claims that wait for it. The lock of the
+/// domain protects the resource.
 final class Resource {
   /// The key of a resource in its domain.
   struct Key: Hashable {
     let subject: ClaimRequest.Subject
-    /// The number of the clock that a rate goes by; nil for other resources.
+    /// The number of the clock of a rate; nil for other resources.
     var clock: UInt64?
   }
 
-  /// What a group holds, as the resource of its children.
+  /// The units that a group holds, as a resource of its children.
   struct Room {
     let capacity: Int
-    /// The resource that the group, or the outermost of several groups, holds some of.
+    /// The resource of which the group, or the outermost of several groups, holds units.
     let outermost: Resource
-    /// The strictest limit of these groups.
+    /// The strictest limit of the groups.
     let limit: Int
   }
 
@@ -27,31 +27,35 @@ final class Resource {
     let units: Int
     /// The limit of a place; nil for units.
     let limit: Int?
-    /// The place in the order of taking.
+    /// The place in the order of acquisition.
     fileprivate let number: UInt64
   }
 
-  /// Nil for a room.
+  /// The key of the resource in its domain; nil for a room.
   let key: Key?
   let room: Room?
   private(set) var used = 0
   private var holdersByClaim: [ObjectIdentifier: Holder] = [:]
   /// The number of holders by their limits.
   private var heldLimits: [Int: Int] = [:]
-  /// The number of holders that may run others, and so wait for some.
+  /// The number of holders that may run other operations, and so wait for them.
   private var parentCount = 0
   var waiters = Waiters()
-  /// The number of claims in the book that have a part of it; it is kept as long as there are any.
+  /// The number of claims in the book that have a part of the resource.
+  ///
+  /// The book keeps the resource while there are any.
   var claimCount = 0
 
   // Rates
 
   let isRate: Bool
-  /// Nil until the time of its clock is known.
+  /// The token bucket of a rate; nil until the time of its clock is known.
   var bucket: RateBucket?
   var timer = BucketTimer()
   private weak var passingClock: ClockIdentity?
-  /// The same for a clock that lasts: leak checkers take a weak reference to it for a leak.
+  /// The clock if it is never deallocated.
+  ///
+  /// It is a strong reference, because leak checkers report a weak reference to such an object as a leak.
   private let lastingClock: ClockIdentity?
   private var clock: ClockIdentity? { lastingClock ?? passingClock }
 
@@ -77,7 +81,7 @@ final class Resource {
     )
   }
 
-  /// Whether a new resource would be no different, as far as is known at a time of some clock.
+  /// Returns true if the resource is equivalent to a new resource, as far as a reading of a clock shows.
   func isForgettable(_ time: ClaimBook.Time?) -> Bool {
     if claimCount > 0 { return false }
     guard let bucket, let clock else { return true }
@@ -89,8 +93,8 @@ final class Resource {
 
   /// The number of units that may be in use while an operation holds a part.
   ///
-  /// Of different limits of a category, the strictest of the operation and of all holders. The
-  /// capacity of a pool is the same for all.
+  /// For a category, the number is the strictest limit of the operation and of all holders. For a pool, the
+  /// number is its capacity.
   func limit(for part: Claim.Part) -> Int {
     if let room { return room.capacity }
     switch part.request.amount {
@@ -103,24 +107,24 @@ final class Resource {
   /// The number of units that are missing for a part.
   func missing(for part: Claim.Part) -> Int {
     if isRate { return 0 }
-    // Negative when the capacity was lowered, so the difference may be too large.
+    // The number is negative after the capacity was lowered, so the difference may overflow.
     let free = limit(for: part) - used
     let (missing, hasOverflown) = part.units.subtractingReportingOverflow(free)
     return hasOverflown ? .max : max(0, missing)
   }
 
-  /// Whether there is room for a part, whoever came earlier.
+  /// Returns true if there is room for a part, independently of earlier waiters.
   func fits(_ part: Claim.Part) -> Bool {
     isRate ? bucket?.allows(part.request.rates) ?? true : missing(for: part) == 0
   }
 
-  /// What keeps a claim from a part; nil if the operation can have it.
+  /// Returns the obstacle between a claim and its part; nil if the part is available.
   func obstacle(to part: Claim.Part, of claim: Claim) -> StartRule.Obstacle? {
     if !fits(part) { return !isRate && used >= limit(for: part) ? .full : .room }
     return waiters.isAhead(of: claim) ? .turn : nil
   }
 
-  /// Whether there will never be enough for a part, whatever others release.
+  /// Returns true if there will never be enough units for a part, even if all others are released.
   ///
   /// The units of the operation's groups are of the same pool.
   func isExcessive(_ part: Claim.Part) -> Bool {
@@ -154,13 +158,13 @@ final class Resource {
     if claim.mayRunOthers { parentCount -= 1 }
   }
 
-  /// Whether an operation holds it that may run others, and so may wait for some.
+  /// A Boolean value that indicates whether a holder may run other operations, and so may wait for them.
   var isHeldByParent: Bool { parentCount > 0 }
 
-  /// The holders in the order of taking.
+  /// The holders, in the order of acquisition.
   var holders: [Holder] { holdersByClaim.values.sorted { $0.number < $1.number } }
 
-  /// The one holder that alone keeps the limit of a part below that of all others, if there is one.
+  /// Returns the holder whose limit alone decides about a part; nil if there is no such holder, or several.
   func strictestHolder(for part: Claim.Part) -> Claim? {
     let limit = limit(for: part)
     guard let own = part.request.limit, limit < own, heldLimits[limit] == 1 else { return nil }
@@ -168,32 +172,33 @@ final class Resource {
   }
 }
 
-/// The claims that wait for a resource, in the order of coming.
+/// The claims that wait for a resource, in FIFO order.
 ///
-/// A new waiter comes last. A waiter that comes back has the ticket that it had.
+/// A new waiter is the last. A waiter that returns keeps its ticket.
 ///
-/// - Complexity: Joining with the latest ticket O(1), otherwise joining and leaving O(log w), w the
-///   number of waiters.
+/// - Complexity: Joining with the latest ticket takes O(1). Otherwise, joining and leaving take O(log w),
+///   where w is the number of waiters.
 struct Waiters {
   private var claims = IndexedHeap<Claim>()
-  /// The latest ticket of all that have joined since there was no waiter.
+  /// The latest ticket of all waiters that have joined since the queue was last empty.
   private(set) var latestTicket = Int64.min
   /// The first waiter, if it has checked whether it waits in a cycle.
   private var checkedFirst: Claim?
 
   var first: Claim? { claims.first }
 
-  /// Whether another claim comes first.
+  /// Returns true if another claim is before the given claim.
   func isAhead(of claim: Claim) -> Bool { first?.isBefore(claim) ?? false }
 
-  /// Whether the first waiter has not checked for a cycle since it became the first.
+  /// A Boolean value that indicates whether the first waiter hasn't checked for a cycle since it became the
+  /// first.
   ///
-  /// Those behind wait for it, so that a waiter that moves up may complete a cycle.
+  /// The waiters behind wait for the first, so a waiter that moves up may complete a cycle.
   var isFirstUnchecked: Bool { first !== checkedFirst }
 
   mutating func firstIsChecked() { checkedFirst = first }
 
-  /// A claim begins to wait; its operation checks by itself whether that completes a cycle.
+  /// Adds a claim to the waiters; its operation then checks whether the wait completes a cycle.
   mutating func join(_ claim: Claim) {
     guard let ticket = claim.ticket else { trap("a claim without a ticket joined the waiters") }
     claims.insert(claim)

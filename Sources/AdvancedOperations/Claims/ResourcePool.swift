@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number of units of something that operations share: memory, licences, connections.
+/// A pool with a number of units that operations share, such as memory, licenses or connections.
 ///
 /// ```swift
 /// let memory = ResourcePool("memory in MB", capacity: 4_096)
@@ -8,31 +8,31 @@ import Synchronization
 /// thumbnail.addClaim(ResourceUnits(64, of: memory))
 /// ```
 ///
-/// A pool is an object: another one of the same name is another pool. It belongs to one
-/// ``ClaimDomain``, and only operations whose environment has that one may claim its units.
+/// A pool is identified by the object, so two objects with the same name are two pools. A pool belongs to one
+/// ``ClaimDomain``. Only operations whose environment has this domain may claim its units.
 public final class ResourcePool: Sendable {
-  /// What the pool is called in errors and explanations.
+  /// The name of the pool in errors and explanations.
   public let name: String
-  /// Where account is kept of who holds them.
+  /// The domain that records the holders of the units.
   public let domain: ClaimDomain
 
-  // An atomic, because it is read at each look whether an operation may have units. Relaxed: after
-  // a change, the lock of the domain orders it before the look that follows.
+  // The capacity is atomic, because each check for free units reads it. Relaxed ordering suffices, because
+  // the lock of the domain orders a change before the next check.
   private let units: Atomic<Int>
 
-  /// How many units there are in all; can be changed at any time.
+  /// The number of units of the pool, which can be changed at any time.
   ///
-  /// Operations that wait for units are looked at again, from the first in line on:
+  /// After a change, the domain checks the waiting operations again, in FIFO order:
   ///
-  /// - With more units, those start for which there is enough now.
-  /// - With fewer, those that run keep what they hold, and no other operation starts until enough
-  ///   was given back. An operation that needs more than the pool has in all now fails with
-  ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its turn comes, as it does
-  ///   when it comes later.
+  /// - With more units, operations start for which there are now enough units.
+  /// - With fewer units, running operations keep their units, and no other operation starts until enough
+  ///   units are released. An operation that needs more units than the pool now has fails with
+  ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its queue can start it. The same
+  ///   applies to operations that request units later.
   ///
-  /// Children of a group that holds units may use those whatever the capacity is by then.
+  /// Children of a group that holds units may use these units independently of the new capacity.
   ///
-  /// - Precondition: Not negative.
+  /// - Precondition: The capacity isn't negative.
   public var capacity: Int {
     get { units.load(ordering: .relaxed) }
     set {
@@ -45,9 +45,9 @@ public final class ResourcePool: Sendable {
   /// Creates a pool.
   ///
   /// - Parameters:
-  ///   - name: What the pool is called in errors and explanations.
-  ///   - capacity: How many units there are.
-  ///   - domain: That of the environments of the operations which will claim units.
+  ///   - name: The name of the pool in errors and explanations.
+  ///   - capacity: The number of units.
+  ///   - domain: The domain of the environments of the operations that will claim units.
   /// - Precondition: The capacity isn't negative.
   public init(_ name: String = "", capacity: Int, domain: ClaimDomain = .shared) {
     Self.check(capacity, "was created with", name)
@@ -69,30 +69,31 @@ public final class ResourcePool: Sendable {
 /// for scan in scans { scan.addClaim(ResourceUnits(1, of: licences)) }
 /// ```
 ///
-/// First come, first served: while an operation waits for many units, operations that came later
-/// don't take the few that are free, so a large claim is not starved by small ones. An operation
-/// that its queue could not start anyway lets later ones pass. An operation comes when a worker of
-/// its queue gets to it: several that became ready together do so in any order.
+/// Units are granted in FIFO order. While an operation waits for many units, later operations don't take the
+/// few free units, so small claims don't starve a large claim. An operation that its queue can't start at
+/// that moment lets later operations overtake it. The order is that in which workers of the queues request
+/// the units. Operations that become ready at the same time may request their units in any order.
 ///
-/// An operation that needs more than the pool has in all fails with
-/// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, whatever is to be done when the pool
-/// is busy: how much is needed often comes from data. Several claims to one pool add up.
+/// An operation that needs more units than the pool has fails with
+/// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, independently of `whenBusy`. This case is an
+/// error and not a trap, because the number of units often depends on data. The units of several claims to
+/// one pool add up.
 public struct ResourceUnits: OperationClaim {
   /// The name of the pool.
   public let name: String
-  /// What is claimed.
+  /// The request for the units.
   public let requests: [ClaimRequest]
 
   /// Claims units of a pool.
   ///
   /// - Parameters:
-  ///   - count: How many; none are always free.
-  ///   - pool: Whose units.
-  ///   - whenBusy: What to do when there aren't enough of them at the moment. With
-  ///     ``WhenBusy/cancelHolder`` all operations that hold units are cancelled.
-  /// - Precondition: The count isn't negative. The operation's environment has the domain of the
-  ///   pool; that is checked when the claim is attached if the operation has an environment by then
-  ///   (see ``AdvancedOperation/environment``), and when it gets one otherwise.
+  ///   - count: The number of units. A claim of 0 units is always free.
+  ///   - pool: The pool that has the units.
+  ///   - whenBusy: The behavior of the operation if there aren't enough free units. With
+  ///     ``WhenBusy/cancelHolder``, all operations that hold units are cancelled.
+  /// - Precondition: The count isn't negative. The operation's environment has the domain of the pool. The
+  ///   domain is checked when the claim is attached, if the operation already has an environment (see
+  ///   ``AdvancedOperation/environment``). Otherwise, it is checked when the operation gets its environment.
   public init(_ count: Int, of pool: ResourcePool, whenBusy: WhenBusy = .wait) {
     guard count >= 0 else {
       trap("ResourceUnits of “\(pool.name)” were created with the count \(count). Give 0 or more.")

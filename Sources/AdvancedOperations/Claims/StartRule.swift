@@ -1,40 +1,41 @@
-/// The rule of a start, as a value: what becomes of an operation some of whose claims are busy.
+/// A rule that decides about the start of an operation if some of its claims are busy.
 ///
-/// - It has all of its claims, or none.
-/// - What forbids to wait decides before what is done to others, and that before waiting: `.fail`,
-///   `.skip`, `.cancelHolder`, `.wait`. Of two that fail, or skip, the first one is named.
-/// - It waits in one line, where it keeps the fewest others waiting: that of a resource of which
-///   nothing is free, or else of one of which there isn't enough, or else where it is only not its
-///   turn; of several, that of the first claim.
+/// - An operation has all its claims, or none.
+/// - The order of precedence is `.fail`, `.skip`, `.cancelHolder`, `.wait`. If two claims fail or skip the
+///   operation, the first claim is named.
+/// - An operation waits in one queue of waiters, where it delays the fewest others. The operation prefers the
+///   queue of a resource without free units. The second choice is a resource with too few free units, the
+///   third a resource with other waiters in front. Among equal resources, the first claim decides.
 package struct StartRule: Sendable {
-  /// What keeps an operation from a claim, the least first.
+  /// An obstacle between an operation and a claim; the smallest obstacle is first.
   package enum Obstacle: Int, CaseIterable, Sendable {
-    /// There is enough, and other operations come first.
+    /// There are enough units, but other operations are before this one.
     case turn
-    /// There isn't enough.
+    /// There are too few free units.
     case room
-    /// Nothing is free.
+    /// No unit is free.
     case full
   }
 
-  /// What to do; claims are named by their index.
+  /// The decision about the start; a claim is identified by its index.
   package enum Decision: Equatable, Sendable {
     case enter
     case wait(for: Int)
-    /// To wait, too, after the holders of all claims that say so were cancelled.
+    /// The operation waits, after it has cancelled the holders of all claims with `.cancelHolder`.
     case cancelHolders(for: Int)
     case fail(for: Int)
     case skip(for: Int)
   }
 
-  /// Whether the operation waits for what is busy, whatever its claims say.
+  /// A Boolean value that indicates whether the operation waits for busy claims, independently of their
+  /// ``WhenBusy``.
   private let alwaysWaits: Bool
   private var decisive: (index: Int, whenBusy: WhenBusy)?
   private var awaited: (index: Int, obstacle: Obstacle)?
 
   package init(alwaysWaits: Bool) { self.alwaysWaits = alwaysWaits }
 
-  /// One of the claims is busy; claims come in the order in which they were attached.
+  /// Records that a claim is busy; the caller passes claims in the order in which they were attached.
   package mutating func isBusy(_ index: Int, _ whenBusy: WhenBusy, _ obstacle: Obstacle) {
     if decisive.map({ whenBusy.rank > $0.whenBusy.rank }) ?? true {
       decisive = (index, whenBusy)
@@ -56,7 +57,8 @@ package struct StartRule: Sendable {
 }
 
 extension WhenBusy {
-  /// What forbids to wait counts most, and of that, failing, as with conditions.
+  /// The precedence of the behavior: failing is before skipping, as with conditions, and both are before
+  /// waiting.
   package var rank: Int {
     switch self {
     case .wait: 0

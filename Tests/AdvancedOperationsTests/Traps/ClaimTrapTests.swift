@@ -8,7 +8,7 @@ import Testing
 @Suite(.watched) struct `Wrong claims trap` {
   private static let sentence =
     "Operation “work” claims units of the pool “licences”, which belongs to another "
-    + "ClaimDomain than the operation's environment. Make the pool with "
+    + "ClaimDomain than the operation's environment. Create the pool with "
     + "ResourcePool(_:capacity:domain:) and environment.claimDomain as the domain."
 
   @Test func `a pool of another domain, when the claim is attached`() async throws {
