@@ -55,7 +55,7 @@ final class Resource {
   private weak var passingClock: ClockIdentity?
   /// The clock if it is never deallocated.
   ///
-  /// It is a strong reference, because leak checkers report a weak reference to such an object as a leak.
+  /// The reference is strong, because leak checkers report a weak reference to such an object as a leak.
   private let lastingClock: ClockIdentity?
   private var clock: ClockIdentity? { lastingClock ?? passingClock }
 

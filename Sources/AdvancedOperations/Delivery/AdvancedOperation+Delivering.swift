@@ -1,24 +1,26 @@
 import CoreOperations
 
-/// What a delivering thread has in hand of an operation besides the event: a copy that is reused
-/// from event to event, because a new one for each was an eighth of what an operation with an
-/// observer cost (callgrind).
+/// The recipients of the events of an operation, as a copy for the delivering thread.
+///
+/// The thread reuses the copy from event to event. A new copy for each event was an eighth of the cost of an
+/// operation with an observer (callgrind).
 private struct Recipients: ~Copyable {
-  /// Also observers that were removed since.
+  /// The observers, including observers that were removed after the copy.
   var observers: [OperationObservation] = []
-  /// Nil until it is decided.
+  /// The outcome of the operation; nil until it is decided.
   var outcome: OperationOutcome?
-  /// Whether the queue may have a delegate, and the operation a parent.
+  /// A Boolean value that indicates whether the queue may have a delegate.
   var mayHaveDelegate = false
   var isChild = false
   var hasExtra = false
-  /// Whether it is a result operation.
+  /// A Boolean value that indicates whether the operation is a result operation.
   var hasWork = false
   var lastObserver: UInt32 = 0
-  /// Observers that were replaced, to be released without the lock.
+  /// The observers before the last update, to be released without the lock.
   var outdated: [OperationObservation] = []
 
-  // `inout`, because the compiler copies all of the core if it is only read: 29 instructions.
+  // The parameter is `inout`, because the compiler copies the whole core if it is only read, which takes 29
+  // instructions.
   mutating func update(from core: inout AdvancedCore) {
     mayHaveDelegate = core.mayHaveDelegate
     isChild = core.isChild
@@ -33,7 +35,7 @@ private struct Recipients: ~Copyable {
 }
 
 extension AdvancedCore {
-  /// Puts the first event that follows a decided end into the list.
+  /// Appends the first event after the decision of the outcome.
   mutating func appendEnd() { delivery.append(machine.firstEventOfEnd) }
 
   fileprivate mutating func next(
@@ -50,10 +52,10 @@ extension AdvancedCore {
 }
 
 extension AdvancedOperation {
-  /// Changes the core, and afterwards notifies the environment if the state has changed.
+  /// Changes the core, and then notifies the environment if the state has changed.
   ///
-  /// Inlined, as `changeAndDeliver` is: the optimizer counts references to all that the body
-  /// captures where it is passed on in a closure, a tenth of what an operation cost (callgrind).
+  /// The method is inlined, as `changeAndDeliver` is. Otherwise, the optimizer retains and releases
+  /// everything that the body captures, which was a tenth of the cost of an operation (callgrind).
   @inline(__always)
   final func change<Result: ~Copyable>(
     _ body: (inout AdvancedCore) -> Result
@@ -61,7 +63,8 @@ extension AdvancedOperation {
     var entered: State?
     var isOfInterest = false
     let result = withCore { core in
-      // Not the machine's state: the call would copy the machine (callgrind).
+      // The phase is read instead of the machine's state, because that call would copy the machine
+      // (callgrind).
       let old = core.machine.phase
       let result = body(&core)
       let new = core.machine.phase
@@ -78,13 +81,14 @@ extension AdvancedOperation {
   }
 
   private func stateChanged(to state: State, isOfInterest: Bool) {
-    // The report of the end covers finished: an observer of properties may wait for the operation.
+    // Observers of properties are notified of the finished state by the report of the end, because they may
+    // wait for the operation.
     if state != .finished { propertiesMayHaveChanged() }
     if !isOfInterest { return }
     let environment = environment
     let now = StateTimes.hasPlace(for: state) ? environment.clock.now : nil
     let hasTimers = withCore { core in
-      // A cancel makes an operation ready, whatever it waits for.
+      // A cancel makes an operation ready, even if it waits for dependencies.
       let isCancelled = state == .ready && core.machine.isCancelled
       if let now, !isCancelled, core.recordsTimes { core.extra?.stateTimes.entered(state, at: now) }
       return core.hasTimers
@@ -93,16 +97,16 @@ extension AdvancedOperation {
     if hasTimers { updateTimers(entering: state) }
   }
 
-  /// Delivers the events that are due, unless another thread is delivering them.
+  /// Delivers the due events, unless another thread is delivering.
   final func deliver() { changeAndDeliver { _ in } }
 
-  /// Changes the core, and delivers the events that come of it, unless another thread delivers.
+  /// Changes the core, and delivers the resulting events, unless another thread is delivering.
   ///
   /// - Parameters:
-  ///   - startsOperation: Whether the caller starts the operation, so that it runs the body once
-  ///     observers were notified of the start. Otherwise that goes to the executor.
-  ///   - body: Changes the core, under the lock.
-  /// - Returns: What the body returned.
+  ///   - startsOperation: True if the caller starts the operation. The caller then runs the body after
+  ///     observers were notified of the start. Otherwise, the executor runs the body.
+  ///   - body: A closure that changes the core, under the lock.
+  /// - Returns: The result of the body.
   @inline(__always)
   @discardableResult
   final func changeAndDeliver<Result>(
@@ -119,7 +123,7 @@ extension AdvancedOperation {
     return result
   }
 
-  /// Takes one step of the delivery after the other, each without the lock, until none is left.
+  /// Performs the steps of the delivery one after the other, each without the lock, until no step is left.
   private func deliverDueEvents(startsOperation: Bool) {
     let context = CallContext.current
     if context.isUsedUp { return environment.enqueue { self.deliver() } }
@@ -131,9 +135,9 @@ extension AdvancedOperation {
     while !isLast {
       let isInBody = (done.mayFinish || done == .closed) && ThreadContext.isInBody(of: self)
       let next = change { core -> EventDelivery.Next in
-        // Not in the step that has appended the event: observers of properties, and the tracer, were
-        // notified of that step's change of state first, and may have waited for another thread that
-        // delivers.
+        // The delivery doesn't begin in the step that appended the event. Observers of properties, and the
+        // tracer, were notified of that step's change of state first. They may have waited for another thread
+        // that delivers.
         if done == .began, !core.delivery.begin(inside: outer, startsOperation: startsOperation) {
           return .stop
         }
@@ -170,8 +174,8 @@ extension AdvancedOperation {
         return runBodyInTime()
       case .stop: isLast = true
       }
-      // Observers of properties, who are notified of what the next step changes, aren't called by a
-      // callback of the operation.
+      // The next step notifies observers of properties, whose calls don't count as callbacks of the
+      // operation.
       if done.mayFinish { context.notified = outer }
       recipients.outdated = []
     }
@@ -179,7 +183,7 @@ extension AdvancedOperation {
     context.leave()
   }
 
-  /// Does what is due at an event, and notifies the observers that are attached.
+  /// Performs the work of an event, and notifies the attached observers.
   private func notify(_ recipients: borrowing Recipients, of event: EventDelivery.Event) {
     let outcome = recipients.outcome
     switch event {
@@ -189,12 +193,13 @@ extension AdvancedOperation {
       if recipients.hasWork { outcomeTakesEffect() }
       finished(withErrors: outcome?.failure?.errors ?? [])
     case .didFinish:
-      // It may cancel operations that wait for this end, and so has to come before that.
+      // The parent may cancel operations that wait for this end, so the parent is notified before the
+      // operation finishes.
       if recipients.isChild { parent?.childRunner?.childEnds(self) }
     }
     unsafe recipients.observers.withUnsafeBufferPointer { observers in
       for index in observers.indices {
-        // The array keeps it alive.
+        // The array keeps the observation alive.
         let observation = unsafe Unmanaged.passUnretained(observers[index])
         unsafe observation._withUnsafeGuaranteedRef {
           $0.notify(of: event, outcome: outcome, about: self)
@@ -213,14 +218,14 @@ extension AdvancedOperation {
     }
   }
 
-  /// The state has turned finished: releases dependents and waiters.
+  /// Releases dependents and waiters, because the state is now finished.
   private func close(_ recipients: borrowing Recipients, isHeldUntilIdle: Bool) {
     for index in recipients.observers.indices { recipients.observers[index].end() }
     let watches =
       recipients.hasExtra
       ? withCore { core in core.extra.map { exchange(&$0.evaluation.watches, with: []) } } : nil
     finishAndClose(isHeldUntilIdle: isHeldUntilIdle)
-    // Dependencies and prerequisites may live on.
+    // Dependencies and prerequisites may outlive the operation, so their watches are removed.
     for watch in watches ?? [] { watch.remove() }
   }
 
@@ -228,19 +233,20 @@ extension AdvancedOperation {
 
   /// Attaches an observer.
   ///
-  /// It is told of what happens from now on: of everything when it is attached before the operation
-  /// is enqueued, of the end at once when the operation has finished. Observers of one operation
-  /// are called one after the other, in the order of attaching, on whichever thread makes the event
-  /// or is telling of an earlier one.
+  /// The observer is notified of all events from now on. To be notified of all events of the operation,
+  /// attach the observer before the operation is enqueued. If the operation has already finished, the
+  /// observer is notified of the end immediately. Observers of an operation are notified one after the other,
+  /// in the order in which they were attached. The notification runs on the thread that causes the event, or
+  /// on a thread that is still delivering an earlier event.
   ///
-  /// - Parameter observer: Retained until the operation finished.
-  /// - Returns: Removes the observer when told to; may be ignored.
+  /// - Parameter observer: The observer, which is retained until the operation has finished.
+  /// - Returns: An observation that can remove the observer, and that you may ignore.
   @inline(__always)
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
-    // Inlined in this module, because the optimizer makes a generic function of it otherwise, which
-    // moves each observer into another box: 550 instructions (callgrind).
-    // A cast without this look at its type cost more than all else here (callgrind).
+    // The method is inlined in this module. Otherwise, the optimizer creates a generic function that moves
+    // each observer into another box, which takes 550 instructions (callgrind). The type is compared first,
+    // because a cast alone would dominate the cost of the method (callgrind).
     let timeout = type(of: observer) == TimeoutObserver.self ? observer as? TimeoutObserver : nil
     let (observation, hasNews) = withCore { core in
       core.lastObserver += 1
@@ -258,8 +264,8 @@ extension AdvancedOperation {
         if let timeout {
           core.makeExtra().timeouts.append(TimeLimit(timeout: timeout, observation: observation))
           core.hasTimers = true
-          // A time limit comes with a wish to know why it was exceeded: explanations say for how
-          // long.
+          // Times are recorded, because explanations of an exceeded time limit contain the duration of each
+          // state.
           core.recordTimes()
         }
       }
@@ -283,17 +289,18 @@ extension AdvancedOperation {
   ) -> OperationObservation { addObserver(BlockObserver(didCancel: body)) }
 }
 
-/// The callbacks that a thread is in, and the depth of calls that follow from each other: a child's
-/// end that ends its group, a cancel that cancels children, an observer that finishes the next
-/// operation.
+/// The callback that a thread is in, and the depth of nested calls of operations.
 ///
-/// Programs decide how deep that gets, and a stack has an end. Beyond a bound, the executor takes
-/// over, on another stack.
+/// Calls are nested if the end of a child ends its group, a cancel cancels children, or an observer finishes
+/// the next operation. Programs determine the depth, and a stack is limited. Beyond a maximum depth, the
+/// executor performs the call on another stack.
 ///
-/// For the thread that has asked for it, while the call that asked goes on.
+/// A context is only valid on the thread that has requested it, during the call that has requested it.
 @safe
 package struct CallContext {
-  /// A level takes some kilobytes of the stack in debug builds, and there are stacks of 512 KiB.
+  /// The maximum depth.
+  ///
+  /// A level takes some kilobytes of the stack in debug builds, and some stacks have only 512 KiB.
   static let limit = 24
 
   @safe
@@ -311,26 +318,26 @@ package struct CallContext {
 
   private init() { unsafe state = Self.all.pointer }
 
-  /// Whether the next call has to be made on another stack.
+  /// A Boolean value that indicates whether the next call has to be made on another stack.
   var isUsedUp: Bool { unsafe state.pointee.depth >= Self.limit }
 
-  /// Counts as one level until ``leave()``.
+  /// Begins a level, which ends with ``leave()``.
   func enter() { unsafe state.pointee.depth += 1 }
   func leave() { unsafe state.pointee.depth -= 1 }
 
-  /// The operation whose callback the thread is in, the innermost one.
+  /// The operation of the innermost callback that the thread is in.
   var notified: Notified {
     get { unsafe state.pointee.notified }
     nonmutating set { unsafe state.pointee.notified = newValue }
   }
 
-  /// The operation whose callbacks a thread calls; none outside of callbacks.
+  /// The operation whose callbacks a thread calls; none outside callbacks.
   ///
-  /// Kept alive by the delivery, and not counted by this: each count would be two atomic
-  /// instructions.
+  /// The delivery keeps the operation alive. The value doesn't retain it, because that would take two atomic
+  /// instructions each time.
   @safe
   package struct Notified: BitwiseCopyable, @unchecked Sendable {
-    // Sendable: the reference never changes, and is followed by the delivering thread alone.
+    // Sendable: the reference never changes, and only the delivering thread follows it.
 
     private let reference: Unmanaged<AdvancedOperation>?
 
@@ -347,7 +354,7 @@ package struct CallContext {
 }
 
 extension AdvancedOperation {
-  /// Does what follows from something that has happened to the operation, here or on another stack.
+  /// Performs the consequences of an event of the operation, on this stack or on another stack.
   final func follow(_ body: @escaping @Sendable () -> Void) {
     let context = CallContext.current
     if context.isUsedUp { return environment.enqueue(body) }
@@ -356,7 +363,7 @@ extension AdvancedOperation {
     context.leave()
   }
 
-  /// Notifies observers of properties, if there are any, who may call what notifies others.
+  /// Notifies observers of properties, if there are any, which may in turn notify others.
   final func propertiesMayHaveChanged() {
     if wasObserved { follow { self.valuesMayHaveChanged() } }
   }

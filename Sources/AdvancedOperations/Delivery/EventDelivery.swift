@@ -1,66 +1,67 @@
-/// The events of one operation in their order, and the thread that delivers them: one at a time.
+/// The events of one operation in order, and the single thread that delivers them.
 ///
-/// A plain value behind the operation's lock. A thread that appends an event while no thread
-/// delivers becomes the one that does, until no event is left; otherwise the thread that delivers
-/// takes the event along. So callbacks of one operation never overlap, and a call from inside a
-/// callback never nests.
+/// The operation's lock protects this plain value. A thread that appends an event while no thread delivers
+/// becomes the delivering thread, until no event is left. Otherwise, the delivering thread also delivers the
+/// new event. Callbacks of one operation therefore never overlap or nest.
 ///
-/// The thread asks ``next(after:isInBody:to:of:)`` under the lock and performs the answer without
-/// it, in `AdvancedOperation.deliverDueEvents(startsOperation:)`.
+/// The thread calls ``next(after:isInBody:to:of:)`` under the lock and performs the returned step without the
+/// lock, in `AdvancedOperation.deliverDueEvents(startsOperation:)`.
 package struct EventDelivery {
   /// An event to be delivered.
   ///
-  /// One word: the cases that carry more are boxed, because each event is copied several times, and
-  /// those of every operation carry nothing (12 retains per operation before, by callgrind).
+  /// An event has the size of one word, because each event is copied several times. Cases with larger values
+  /// are boxed, and the events of every operation have no value. Without this, an operation took 12 more
+  /// retains (callgrind).
   package enum Event {
     case enqueued
-    /// The start is decided when this is taken from the list; the body follows.
+    /// The operation may start. The start is decided when the event is taken from the list, and the body
+    /// follows.
     case started
     case produced(AdvancedOperation)
     indirect case progress(OperationProgress)
     indirect case retrying(OperationRetry)
     indirect case cancelled([any Error], callsHook: Bool)
-    /// The outcome was decided before the children were started: they leave, and will-finish
-    /// follows.
+    /// The outcome was decided before the children were started. The children leave the queue, and
+    /// will-finish follows.
     case leave
-    /// Did-finish follows, behind the events that are appended in the meantime.
+    /// The outcome was decided. Did-finish follows, after the events that are appended in the meantime.
     case willFinish
     case didFinish
-    /// Did-finish for an observer that was added to a finished operation.
+    /// An observer was added to a finished operation, and receives did-finish.
     indirect case lateFinish(any OperationObserver)
   }
 
-  // Mostly there is no second event, and so no array: three of them per operation before, by
-  // callgrind.
+  // The first event is stored outside the array, because mostly there is no second event. An array alone took
+  // three allocations per operation (callgrind).
   private var first: Event?
   private var others: [Event] = []
-  /// The index of the first of the others that isn't taken.
+  /// The index of the first remaining event in `others`.
   private var index: Int32 = 0
-  /// The operation in whose callback the thread has begun to deliver.
+  /// The operation in whose callback the thread began to deliver.
   private(set) var outer = CallContext.Notified.none
-  /// The last observer that was attached when observers were notified of the last event.
+  /// The number of the last observer that was attached when the last event was delivered.
   private var lastNotified: UInt32 = 0
-  /// The number of sweeps over many operations that hold the events back; they may overlap.
+  /// The number of sweeps over many operations that delay the events; sweeps may overlap.
   private var sweepCount: UInt16 = 0
   private var thread = DeliveringThread.none
 
-  /// The thread that delivers, as far as the body of the operation is concerned.
+  /// The role of the delivering thread for the body of the operation.
   private enum DeliveringThread {
     case none
-    /// It has other things to do than to run the body.
+    /// The thread delivers, and doesn't run the body.
     case delivers
-    /// It starts the operation, and will run the body.
+    /// The thread starts the operation, and will run the body.
     case startsOperation
-    /// The same, and observers were notified of the start.
+    /// The thread starts the operation, observers were notified of the start, and the body is due.
     case owesBody
   }
 
   package init() {}
 
   package var isEmpty: Bool { first == nil }
-  /// Whether an event may be delivered now.
+  /// A Boolean value that indicates whether an event may be delivered now.
   package var isDue: Bool { !isEmpty && sweepCount == 0 }
-  /// Whether a thread delivers.
+  /// A Boolean value that indicates whether a thread is delivering.
   package var isDelivering: Bool { thread != .none }
 
   // MARK: Events
@@ -69,7 +70,8 @@ package struct EventDelivery {
     if isEmpty { first = event } else { others.append(event) }
   }
 
-  /// Takes out an event that was announced and hasn't come about, of a list that was held since.
+  /// Removes the event of a produced operation that wasn't added after all; a sweep has held the events
+  /// since.
   package mutating func removeProduced(_ operation: AdvancedOperation) {
     let events = ([first].compactMap { $0 } + others[Int(index)...]).filter { event in
       if case .produced(operation) = event { false } else { true }
@@ -79,13 +81,14 @@ package struct EventDelivery {
     index = 0
   }
 
-  /// A sweep over many operations has reached this one; ``sweepEnded()`` follows.
+  /// Records that a sweep over many operations has reached this operation; ``sweepEnded()`` follows.
   package mutating func sweepBegan() { sweepCount += 1 }
 
-  /// A sweep has reached all of its operations.
+  /// Records that a sweep has reached all its operations.
   package mutating func sweepEnded() { sweepCount -= 1 }
 
-  // An event that was taken isn't kept, so that no object of the program is released under the lock.
+  // The list doesn't keep an event that was taken, so that no object of the program is released under the
+  // lock.
   private mutating func takeFirst() -> Event? {
     guard isDue else { return nil }
     let event = first.take()
@@ -107,8 +110,9 @@ package struct EventDelivery {
   ///
   /// - Parameters:
   ///   - outer: The operation in whose callback the thread is.
-  ///   - startsOperation: Whether the thread will run the body if that becomes due.
-  /// - Returns: Whether the caller has to ask ``next(after:isInBody:to:of:)`` until that says `stop`.
+  ///   - startsOperation: True if the thread will run the body when the body is due.
+  /// - Returns: True if the caller has to call ``next(after:isInBody:to:of:)`` until the method returns
+  ///   `stop`.
   package mutating func begin(inside outer: CallContext.Notified, startsOperation: Bool) -> Bool {
     guard !isDelivering, isDue else { return false }
     thread = startsOperation ? .startsOperation : .delivers
@@ -116,25 +120,25 @@ package struct EventDelivery {
     return true
   }
 
-  /// A step that the delivering thread has taken, as far as the next one depends on it.
+  /// A step that the delivering thread has taken, as far as the next step depends on it.
   package enum Done: CaseIterable {
     case began
-    /// Observers were notified of an event from which nothing follows.
+    /// Observers were notified of an event without a following step.
     case notified
     case notifiedOfStart, notifiedOfWillFinish, notifiedOfDidFinish
     case sentBody
     case closed
     case becameIdle
 
-    /// Whether the operation can finish after this.
+    /// A Boolean value that indicates whether the operation can finish after this step.
     var mayFinish: Bool { self == .notifiedOfWillFinish || self == .notifiedOfDidFinish }
   }
 
-  /// The receivers of did-finish besides the observers in the thread's hand.
+  /// The receivers of did-finish that may not be in the thread's copy of the observers.
   package struct Audience {
     /// The number of the observer that was attached last.
     package var lastObserver: UInt32
-    /// Whether did-finish has neither an observer nor another receiver.
+    /// A Boolean value that indicates whether did-finish has neither an observer nor another receiver.
     package var isEmpty: Bool
 
     package init(lastObserver: UInt32, isEmpty: Bool) {
@@ -143,34 +147,35 @@ package struct EventDelivery {
     }
   }
 
-  /// The next step of the delivering thread, to be taken without the lock.
+  /// The next step of the delivering thread, which takes the step without the lock.
   package enum Next {
-    /// Notify everything that hears of an event.
+    /// Notify all receivers of an event.
     case notify(Event)
-    /// Notify of did-finish the observers with a higher number: they were attached while others
-    /// were notified.
+    /// Notify the observers with a higher number of did-finish, because they were attached during the
+    /// notification.
     case notifyLatecomers(after: UInt32)
-    /// Have another thread run the body: this one only delivers.
+    /// Let another thread run the body, because this thread only delivers.
     case sendBody
-    /// The state is finished: release dependents and waiters. Slot and membership stay until the
-    /// operation is idle, if they are held. After the last step the thread doesn't deliver any more.
+    /// Release dependents and waiters, because the state is finished. If the slot and the membership in the
+    /// queue are held, they stay until the operation is idle. After the last step the thread doesn't deliver
+    /// any more.
     case close(isHeldUntilIdle: Bool, isLast: Bool)
-    /// No body is left on a stack: release the claims, and all that is attached.
+    /// Release the claims and everything that is attached, because no body is left on a stack.
     case becomeIdle
-    /// Nothing is left to deliver: run the body. The thread doesn't deliver any more.
+    /// Run the body, because no event is left. The thread doesn't deliver any more.
     case runBody
-    /// Nothing is left to do. The thread doesn't deliver any more.
+    /// Stop, because no event is left. The thread doesn't deliver any more.
     case stop
   }
 
-  /// The delivering thread has taken a step.
+  /// Returns the next step after the delivering thread has taken a step.
   ///
   /// - Parameters:
   ///   - done: The step.
-  ///   - isInBody: Whether the thread has the operation's body on its stack, whose return comes
-  ///     last. Only read where the operation can finish or has closed.
+  ///   - isInBody: True if the thread has the operation's body on its stack. The return of the body then
+  ///     comes last. The parameter is only read if the operation can finish or has closed.
   ///   - audience: The receivers of did-finish.
-  ///   - machine: The operation's state, which the start, and the steps of the end, move on.
+  ///   - machine: The operation's state machine, which the start and the steps of the end change.
   /// - Returns: The next step.
   package mutating func next(
     after done: Done,
@@ -189,7 +194,8 @@ package struct EventDelivery {
       thread = .owesBody
     case .notifiedOfWillFinish:
       machine.willFinishNotified()
-      // Without a receiver, did-finish isn't delivered, which costs as much as all else of an end.
+      // Without a receiver, did-finish isn't delivered, because the delivery would double the cost of the
+      // end.
       if isEmpty && audience.isEmpty { return finish(isInBody, &machine) }
       append(.didFinish)
     case .notifiedOfDidFinish:
@@ -197,7 +203,7 @@ package struct EventDelivery {
       defer { lastNotified = audience.lastObserver }
       return .notifyLatecomers(after: lastNotified)
     case .closed:
-      // In the body, the return of that comes last, and makes the operation idle.
+      // If the thread is in the body, the return of the body makes the operation idle.
       if !isInBody, machine.bodyEnded() { return .becomeIdle }
     }
     return nextEvent(to: audience, of: &machine)
@@ -210,7 +216,7 @@ package struct EventDelivery {
     lastNotified = audience.lastObserver
     while let event = takeFirst() {
       guard case .started = event else { return .notify(event) }
-      // Observers are only notified of a start whose body will be called.
+      // Observers are only notified of a start if the body will be called.
       switch machine.launchDue() {
       case .execute: return .notify(event)
       case .decided: append(machine.firstEventOfEnd)
@@ -221,10 +227,10 @@ package struct EventDelivery {
     return thread == .owesBody ? .runBody : .stop
   }
 
-  /// The state turns finished in the step that has found no later observer.
+  /// Changes the state to finished, in the step that has found no later observer.
   private mutating func finish(_ isInBody: Bool, _ machine: inout OperationStateMachine) -> Next {
     machine.didFinishNotified(isInBody: isInBody)
-    // Closing doesn't count as a body then, so the thread has no reason to ask again.
+    // In that case, the thread has nothing to do after closing, so it doesn't ask for another step.
     let isLast = isInBody && !isDue
     if isLast { end() }
     return .close(isHeldUntilIdle: machine.isHeldUntilIdle, isLast: isLast)
@@ -237,7 +243,7 @@ package struct EventDelivery {
 }
 
 extension EventDelivery.Event {
-  /// The step that the thread has taken when everything was notified of the event.
+  /// The step that the thread has taken when all receivers were notified of the event.
   package var done: EventDelivery.Done {
     switch self {
     case .started: .notifiedOfStart
@@ -249,8 +255,7 @@ extension EventDelivery.Event {
 }
 
 extension OperationStateMachine {
-  /// The first event after the outcome was decided: children leave first, if some were never
-  /// started.
+  /// The first event after the outcome was decided; children that were never started leave the queue first.
   package var firstEventOfEnd: EventDelivery.Event {
     if holdsChildren { return .leave }
     guard outcome != nil else { trap("an end without an outcome") }

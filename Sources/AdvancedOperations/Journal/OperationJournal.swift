@@ -1,8 +1,8 @@
-/// Keeps values of operations, so that what was done before a restart isn't done again.
+/// A store for values of operations, so that operations aren't repeated after a restart.
 ///
-/// Call ``ResultOperation/recorded(as:in:)-2hb34`` on an operation to give it a key and a journal.
-/// The operation looks its value up before it does anything else. If the value is there, the
-/// operation succeeds with it. If not, the operation runs, and records its value before it finishes:
+/// Call ``ResultOperation/recorded(as:in:)-2hb34`` on an operation to assign a key and a journal. The
+/// operation first looks up its value in the journal. If the journal has the value, the operation succeeds
+/// with it. If not, the operation runs, and records its value before it finishes:
 ///
 /// ```swift
 /// let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
@@ -10,11 +10,11 @@
 ///   .recorded(as: "pack", in: journal)
 /// ```
 ///
-/// <doc:SurvivingARestart> shows what a restart finds, and what a key and a body have to be like.
+/// <doc:SurvivingARestart> shows an example of a restart, and the requirements of keys and bodies.
 ///
-/// The journal chooses where and how values are kept: lines in a file, rows in a database. It is a
-/// place for values that are small: names of files rather than their contents. A file of lines
-/// takes an actor with these two methods:
+/// The implementation of a journal decides how values are stored, for example as lines in a file or rows in a
+/// database. A journal is for small values, such as the names of files rather than their contents. An actor
+/// with these two methods stores values as the lines of a file:
 ///
 /// ```swift
 /// actor FileJournal: OperationJournal {
@@ -55,25 +55,24 @@
 /// }
 /// ```
 ///
-/// What is recorded is that an operation has succeeded. A failure, a skip and a cancel are not:
-/// such an operation runs again. A process can end between the effect of a body and the end of
-/// ``record(_:for:)``, so a body runs once and, after a crash, perhaps once more: at least once,
-/// and not again when it is recorded. Write bodies so that a repetition does no harm.
+/// Only the success of an operation is recorded. After a failure, a skip or a cancel, the operation runs
+/// again. A process can crash between the effect of a body and the end of ``record(_:for:)``, so the body may
+/// run again after a crash. A body therefore runs at least once, and not again after its value is recorded.
+/// Write bodies so that a repetition does no harm.
 ///
 /// ### Keys
 ///
-/// A key names a piece of work, in one journal, for as long as the journal is kept: it has to be
-/// the same after a restart, and another one for other work. When two operations have the same key,
-/// the one that looks it up later gets the value of the one that was recorded before. Two that run
-/// at the same time both run; this isn't noticed here, because a key is often made from data. A
-/// journal had better refuse to record a key twice, by throwing an error; the one above stays
-/// short.
+/// A key identifies a piece of work in a journal for as long as the journal is kept. The key has to be the
+/// same after a restart, and different for other work. If two operations have the same key, the operation
+/// that looks it up later gets the value that the other operation has recorded. If both run at the same time,
+/// both execute. The library doesn't detect equal keys, because a key is often created from data. A journal
+/// should throw an error if a key is recorded twice; the example above omits this check.
 ///
-/// ### What was undone
+/// ### Rollbacks
 ///
-/// A journal doesn't know of rollbacks. A rollback that undoes what a recorded operation has done
-/// has to take its record back as well, by a method of the journal, or the operation won't run
-/// again. The rollback of an operation also runs if its value came from the journal.
+/// A journal doesn't know about rollbacks. If a rollback undoes the work of a recorded operation, it also has
+/// to remove the record with a method of your journal. Otherwise, the operation won't run again. The rollback
+/// of an operation runs even if its value came from the journal.
 ///
 /// ```swift
 /// reserve.onRollback {
@@ -84,44 +83,45 @@
 public protocol OperationJournal: Sendable {
   /// Looks up the value that was recorded under a key.
   ///
-  /// Called once for each operation, when its dependencies have ended and before anything else of
-  /// it is looked at, in a task in which ``AdvancedOperation/current`` is the operation; never with
-  /// a lock held. A cancel of the operation cancels the task, and the operation doesn't wait for
-  /// its end. Operations that aren't related call this at the same time.
+  /// Each operation calls the method once, when its dependencies have finished and before its inputs and
+  /// conditions are evaluated. The method runs in a task in which ``AdvancedOperation/current`` is the
+  /// operation, without a lock held. A cancel of the operation cancels the task, and the operation doesn't
+  /// wait for the end of the task. Unrelated operations call the method at the same time.
   ///
   /// - Parameters:
-  ///   - type: What the value has to be.
+  ///   - type: The type of the value.
   ///   - key: The key of the operation.
   /// - Returns: The value; nil if nothing is recorded under the key.
-  /// - Throws: Any error if that isn't known, or what is recorded isn't such a value. The operation
-  ///   fails then, without having run, with an ``OperationJournalError``.
+  /// - Throws: Any error if the lookup fails, or the recorded value has another type. The operation then
+  ///   fails with an ``OperationJournalError``, without having run.
   func value<Value: Codable & Sendable>(
     of type: Value.Type,
     for key: String
   ) async throws -> Value?
 
-  /// Records a value under a key, and returns when a crash can't take it away any more.
+  /// Records a value under a key, and returns when the value would survive a crash.
   ///
-  /// Called once at most for each operation, when its body has returned, whatever its number of
-  /// attempts, in a task in which ``AdvancedOperation/current`` is the operation; never with a lock
-  /// held. Nothing that waits for the operation goes on before this has returned. A cancel of the
-  /// operation doesn't reach this task; `finish()` and `skip(reason:)` that are called from outside
-  /// meanwhile end it without its value, which is recorded nonetheless. Operations that aren't
-  /// related call this at the same time.
+  /// Each operation calls the method at most once, when its body has returned, even after several attempts.
+  /// The method runs in a task in which ``AdvancedOperation/current`` is the operation, without a lock held.
+  /// Dependents and code that awaits the operation don't continue before the method has returned. A cancel of
+  /// the operation doesn't cancel this task. If `finish()` or `skip(reason:)` is called from outside in the
+  /// meantime, the operation ends without its value, but the value is recorded nonetheless. Unrelated
+  /// operations call the method at the same time.
   ///
   /// - Parameters:
-  ///   - value: What the body has returned; `true` for an operation without a value.
+  ///   - value: The value that the body has returned; `true` for an operation without a value.
   ///   - key: The key of the operation.
-  /// - Throws: Any error if the value may not have been recorded. The operation fails then, with an
-  ///   ``OperationJournalError``; its body isn't run again.
+  /// - Throws: Any error if the value may not have been recorded. The operation then fails with an
+  ///   ``OperationJournalError``, and its body isn't run again.
   func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws
 }
 
 /// The place of an operation's value in a journal.
 ///
-/// It knows the type of the value, which the operation's class can't demand to be `Codable`.
+/// The entry knows the `Codable` type of the value, because the operation's class can't require its value to
+/// be `Codable`.
 final class JournalEntry: Sendable {
-  /// What the journal is doing.
+  /// The present activity of the journal.
   enum Phase: Sendable {
     case idle, lookingUp, recording
   }
@@ -133,7 +133,7 @@ final class JournalEntry: Sendable {
 
   var phase: Phase { state.withLock { $0 } }
 
-  /// A place for values of a type.
+  /// Creates the entry of an operation with a value.
   init<Value: Codable & Sendable>(
     _ key: String,
     in journal: some OperationJournal,
@@ -141,7 +141,7 @@ final class JournalEntry: Sendable {
   ) {
     self.key = key
     find = {
-      // In two steps: a value may be an optional itself.
+      // The lookup has two steps, because a value may be an optional itself.
       guard let value = try await journal.value(of: type, for: key) else { return nil }
       return value
     }
@@ -151,14 +151,14 @@ final class JournalEntry: Sendable {
     }
   }
 
-  /// A place for the fact that an operation without a value has succeeded.
+  /// Creates the entry of an operation without a value, which records that the operation has succeeded.
   init(_ key: String, in journal: some OperationJournal) {
     self.key = key
     find = { try await journal.value(of: Bool.self, for: key).map { _ in () } }
     keep = { _ in try await journal.record(true, for: key) }
   }
 
-  /// Looks the value up, in the task of the caller; nil if it isn't recorded.
+  /// Looks up the value, in the task of the caller; nil if the value isn't recorded.
   func value() async throws(OperationJournalError) -> (any Sendable)? {
     state.withLock { $0 = .lookingUp }
     defer { state.withLock { $0 = .idle } }
@@ -167,14 +167,14 @@ final class JournalEntry: Sendable {
     }
   }
 
-  /// Records the value of an operation, and waits for that whether or not it is cancelled.
+  /// Records the value of an operation, and waits until it is recorded, even if the operation is cancelled.
   func record(
     _ output: any Sendable,
     of operation: AdvancedOperation
   ) async throws(OperationJournalError) {
     state.withLock { $0 = .recording }
     defer { state.withLock { $0 = .idle } }
-    // A task of its own: a cancel of the operation doesn't undo what its body has done.
+    // Recording runs in a separate task, because a cancel of the operation doesn't undo the work of its body.
     let task = Task(executorPreference: operation.environment.bodyExecutor) { [keep] in
       try await TaskContext.with(operation) { try await keep(output) }
     }
@@ -184,7 +184,7 @@ final class JournalEntry: Sendable {
   }
 }
 
-/// A journal could not look a value up, or record it.
+/// An error that reports that a journal failed to look up or record a value.
 ///
 /// ```swift
 /// if let error = failure.first(OperationJournalError.self), error.action == .record {
@@ -192,32 +192,32 @@ final class JournalEntry: Sendable {
 /// }
 /// ```
 public struct OperationJournalError: Error, CustomStringConvertible, CustomDebugStringConvertible {
-  /// What a journal is called for.
+  /// The action of a journal that failed.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Action: Sendable, Hashable {
-    /// To look a value up: the operation has not run.
+    /// The journal failed to look up a value, and the operation has not run.
     case lookUp
-    /// To record a value: the body has run, and has returned the value.
+    /// The journal failed to record a value. The body has run, and has returned the value.
     case record
   }
 
   /// The key of the value.
   public var key: String
-  /// What the journal was called for.
+  /// The action that failed.
   public var action: Action
-  /// What the journal threw.
+  /// The error that the journal threw.
   public var underlying: any Error
 
-  /// What the journal could not do, with the key, and its error.
+  /// The action that failed, with the key and the journal's error.
   public var description: String {
     switch action {
-    case .lookUp: "The journal can't say whether “\(key)” was done: \(underlying)"
+    case .lookUp: "The journal failed to look up “\(key)”: \(underlying)"
     case .record: "“\(key)” was done, and the journal has not recorded it: \(underlying)"
     }
   }
 
-  /// The description on one line: what stands for the error in a printed array of errors.
+  /// The description on one line, for printed arrays of errors.
   public var debugDescription: String { description.inOneLine }
 }

@@ -1,54 +1,52 @@
 import CoreOperations
 
 extension ResultOperation where Output: Codable {
-  /// Records the operation's value in a journal, and takes it from there after a restart.
+  /// Records the operation's value in a journal, and reads the value from the journal after a restart.
   ///
   /// ```swift
   /// let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
   /// ```
   ///
-  /// The operation looks its value up when its dependencies have finished, whatever their outcomes
-  /// are:
+  /// The operation looks up its value when its dependencies have finished, with any outcomes:
   ///
-  /// - If the journal has the value, the operation succeeds with it. Nothing of the operation is
-  ///   executed or evaluated: neither its body nor interceptors, conditions and their prerequisite
-  ///   operations. The operation takes no claim and no slot. Observers are notified of the end
-  ///   without a start, and ``AdvancedOperation/isFromJournal`` is true.
-  /// - If the journal has no value, everything is as without a journal until the body has returned.
-  ///   Then the value is recorded, while the operation is still executing and holds its slot and
-  ///   claims. Observers, dependents and ``value`` see the end of the operation after that.
-  /// - If the journal throws, the operation fails with an ``OperationJournalError``. If looking up
-  ///   has failed, the body wasn't called. If recording has failed, the work is done, and the body
-  ///   isn't called again, whatever the `retry` policy says.
+  /// - If the journal has the value, the operation succeeds with it. The operation doesn't run its body, its
+  ///   interceptors or prerequisite operations, and doesn't evaluate its conditions. The operation acquires
+  ///   no claim and no slot. Observers are notified of the end without a start, and
+  ///   ``AdvancedOperation/isFromJournal`` is true.
+  /// - If the journal has no value, the operation runs as without a journal until the body has returned. The
+  ///   operation then records its value while it is still executing and holds its slot and claims. Observers
+  ///   and dependents are notified of the end afterwards, and ``value`` returns afterwards.
+  /// - If the journal throws, the operation fails with an ``OperationJournalError``. If looking up has
+  ///   failed, the body wasn't called. If recording has failed, the work is done, and the body isn't called
+  ///   again, even with a `retry` policy.
   ///
-  /// A failure, a skip and a cancel aren't recorded. If the operation is cancelled before the body
-  /// has returned, its value is dropped, because it may be a part of the work. A later cancel lets
-  /// the journal continue: the operation waits for it and ends as cancelled, and its value is in the
-  /// journal.
+  /// A failure, a skip and a cancel aren't recorded. If the operation is cancelled before the body has
+  /// returned, its value is dropped, because it may be a part of the work. A later cancel doesn't interrupt
+  /// the journal. The operation waits until its value is recorded, and then ends as cancelled.
   ///
-  /// Conditions are evaluated after the journal has answered. Even a ``DependencyRule``, which may
-  /// refuse early, is evaluated when all dependencies have finished. The operation doesn't fail with
-  /// an input before that either, because the journal may have its value. An operation that looks
-  /// its value up is in the state ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time
-  /// limits of a `retry` policy don't include the time that the journal takes; a
-  /// ``TimeoutObserver`` does.
+  /// Conditions are evaluated after the journal has answered. Even a ``DependencyRule``, which may refuse
+  /// early, is evaluated when all dependencies have finished. A failed input doesn't fail the operation
+  /// before its other dependencies have finished either, because the journal may have its value. An operation
+  /// that looks up its value is in the state ``AdvancedOperation/State-swift.enum/evaluatingConditions``.
+  /// Time limits of a `retry` policy don't include the time that the journal takes; a ``TimeoutObserver``
+  /// does.
   ///
   /// Every operation with a value can be recorded:
   ///
-  /// - The operation that ``recover(name:body:)`` returns records its value, whether the closure or
-  ///   the other operation has produced it. After a restart it succeeds with that value whatever the
-  ///   outcome of the other operation is, and the closure isn't called.
-  /// - A ``RetryOperation`` records the value of the attempt that has succeeded. After a restart it
-  ///   creates no attempt, and so no rollback of an attempt is registered.
+  /// - The operation that ``recover(name:body:)`` returns records its value if the closure or the other
+  ///   operation has produced it. After a restart the operation succeeds with that value, even if the other
+  ///   operation fails, and the closure isn't called.
+  /// - A ``RetryOperation`` records the value of the attempt that has succeeded. After a restart the
+  ///   operation doesn't create an attempt, so no rollback of an attempt is registered.
   /// - A subclass records the value of its body. Its ``AdvancedOperation/finished(withErrors:)`` is
   ///   called even if the value came from the journal.
   ///
   /// The method can be called from any thread.
   ///
   /// - Parameters:
-  ///   - key: The name of the value in the journal; see ``OperationJournal`` about keys. It becomes
-  ///     the name of the operation, unless that has one.
-  ///   - journal: The journal that keeps the value. Retained until the operation has finished.
+  ///   - key: The name of the value in the journal; see ``OperationJournal`` about keys. The key becomes the
+  ///     name of the operation if it has no name.
+  ///   - journal: The journal that stores the value, which is retained until the operation has finished.
   /// - Returns: The operation itself.
   /// - Precondition: The operation was neither enqueued nor started, and isn't recorded yet.
   /// - Complexity: O(1).
@@ -60,8 +58,7 @@ extension ResultOperation where Output: Codable {
 }
 
 extension ResultOperation where Output == Void {
-  /// Records in a journal that the operation has succeeded, and doesn't run it again after a
-  /// restart.
+  /// Records in a journal that the operation has succeeded, so that it doesn't run again after a restart.
   ///
   /// ```swift
   /// let publish = ResultOperation { try await upload("app") }.recorded(as: "publish", in: journal)
@@ -71,9 +68,9 @@ extension ResultOperation where Output == Void {
   /// value: see ``recorded(as:in:)-2hb34``.
   ///
   /// - Parameters:
-  ///   - key: The name of the operation in the journal; see ``OperationJournal`` about keys. It
-  ///     becomes the name of the operation, unless that has one.
-  ///   - journal: The journal that keeps the fact. Retained until the operation has finished.
+  ///   - key: The name of the operation in the journal; see ``OperationJournal`` about keys. The key becomes
+  ///     the name of the operation if it has no name.
+  ///   - journal: The journal that stores the record, which is retained until the operation has finished.
   /// - Returns: The operation itself.
   /// - Precondition: The operation was neither enqueued nor started, and isn't recorded yet.
   /// - Complexity: O(1).
@@ -85,8 +82,10 @@ extension ResultOperation where Output == Void {
 }
 
 extension ResultOperation {
-  /// Chosen instead of the method for `Void`, which would record that a closure has returned, and
-  /// lose its value, if that isn't `Codable`.
+  /// Reports that the value of the operation isn't `Codable`.
+  ///
+  /// The compiler chooses this method if the value isn't `Codable`. Otherwise, it would choose the method for
+  /// `Void`, which would record that a closure has returned, and lose its value.
   @available(
     *,
     deprecated,
@@ -100,7 +99,7 @@ extension ResultOperation {
     )
   }
 
-  /// Gives the operation its place in a journal, and its name if it has none.
+  /// Attaches an entry of a journal to the operation, and uses the key as its name if it has no name.
   fileprivate final func use(_ entry: JournalEntry) {
     let action = withCore { core in
       let action = core.machine.journalAttached(isFirst: !core.isJournaled)
@@ -111,7 +110,7 @@ extension ResultOperation {
       return action
     }
     switch action {
-    // Without the lock, because the name can be observed.
+    // The name is set without the lock, because the name can be observed.
     case .record: if name == nil { name = entry.key }
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }
@@ -119,11 +118,12 @@ extension ResultOperation {
 }
 
 extension AdvancedOperation {
-  /// Whether the operation succeeded with a value that it found in its ``OperationJournal``.
+  /// A Boolean value that indicates whether the operation succeeded with a value from its
+  /// ``OperationJournal``.
   ///
-  /// True from the decision of its end on, so that observers can tell it from one that has run:
-  /// neither its body nor anything around it has. False for all others, also for one whose value
-  /// was found and that was cancelled before its end was decided.
+  /// The value is true as soon as the outcome is decided, so observers can distinguish the operation from an
+  /// operation whose body ran. The value is false for all other operations, including an operation that was
+  /// cancelled after the lookup, before its outcome was decided.
   ///
   /// ```swift
   /// build.onFinish { operation, _ in
@@ -132,13 +132,13 @@ extension AdvancedOperation {
   /// ```
   public final var isFromJournal: Bool { withCore { $0.machine.endedWithKnownValue } }
 
-  /// The key of the operation in its journal; nil without one, and once it has finished.
+  /// The key of the operation in its journal; nil without a journal, and after the operation has finished.
   package final var journalKey: String? { journalEntry?.key }
 
-  /// The value of an operation that has succeeded; nil for one that gives none.
+  /// The value of an operation that has succeeded; nil for an operation without a value.
   package final var erasedValue: (any Sendable)? { output }
 
-  /// Looks the value up; conditions are evaluated if it isn't there.
+  /// Looks up the value, and evaluates the conditions if the journal doesn't have it.
   final func lookUp(_ entry: JournalEntry) {
     evaluate([]) { operation in
       do throws(OperationJournalError) {
@@ -153,7 +153,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// The value isn't recorded: the conditions are evaluated as if there were no journal.
+  /// Evaluates the conditions as without a journal, because the value isn't recorded.
   final func evaluateUnrecorded() {
     var task: Task<Void, Never>?
     let evaluation = withCore { core -> ConditionEvaluation? in
@@ -162,7 +162,7 @@ extension AdvancedOperation {
     }
     guard let evaluation else { return }
     if evaluation.conditions.isEmpty { return resume(evaluate(evaluation)) }
-    // As a worker would: this may be the thread of the journal.
+    // A worker evaluates the conditions, because this may be the thread of the journal.
     environment.enqueue { self.resume(self.evaluate(evaluation)) }
   }
 }

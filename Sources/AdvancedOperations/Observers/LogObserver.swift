@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// Writes a line for each thing of note that happens to the operations that it is attached to.
+/// An observer that writes a line for each important event of an operation.
 ///
 /// ```swift
 /// let log = LogObserver { line in logger.info("\(line)") }
@@ -16,26 +16,26 @@ import CoreOperations
 /// store: failed without having run: dependency “download”: timed out: It took longer than 30 s.
 /// ```
 ///
-/// Each line begins with the operation's name, or its type when it has none, and is one line
-/// whatever the errors say. Progress is not written. Durations are measured by the clock of the
-/// operation's environment. The closure is called as other observers are: without a lock held, and
-/// not at the same time for the same operation.
+/// Each line begins with the operation's name, or its type if it has no name. Line breaks in errors are
+/// replaced, so an event is always one line. Progress is not written. Durations are measured by the clock of
+/// the operation's environment. The observer calls the closure without a lock held, and not at the same time
+/// for the same operation.
 public struct LogObserver: OperationObserver {
   private struct Times {
     var enqueued: Duration?
     var started: Duration?
   }
 
-  /// When what is under way was enqueued and started; shared by copies.
+  /// The times at which unfinished operations were enqueued and started, shared by copies of the observer.
   ///
-  /// An operation whose end isn't heard of, because it was let go of or the observer was removed,
-  /// is forgotten when it is gone.
+  /// The observer may miss the end of an operation that is released without having run, or from which the
+  /// observer was removed. The times of such an operation are forgotten after it is deallocated.
   private let notes = WeakNotes<AdvancedOperation, Times>()
   private let log: @Sendable (String) -> Void
 
-  /// Creates an observer; the same one may be attached to many operations.
+  /// Creates an observer, which may be attached to many operations.
   ///
-  /// - Parameter log: Takes the line, without a line break at its end.
+  /// - Parameter log: A closure that receives the line, without a line break at its end.
   public init(_ log: @escaping @Sendable (String) -> Void) { self.log = log }
 
   private func write(_ operation: AdvancedOperation, _ text: String) {
@@ -49,7 +49,7 @@ public struct LogObserver: OperationObserver {
     write(operation, "enqueued")
   }
 
-  /// Writes “started”, and how long the operation has waited since it was enqueued.
+  /// Writes “started”, and the time since the operation was enqueued.
   public func operationDidStart(_ operation: AdvancedOperation) {
     let now = operation.environment.clock.now
     let times = notes.change(operation, from: Times()) { $0.started = now }
@@ -63,25 +63,25 @@ public struct LogObserver: OperationObserver {
     didProduce newOperation: AdvancedOperation
   ) { write(operation, "produced \(newOperation.label)") }
 
-  /// Writes that the last attempt failed, why, and when the next one begins.
+  /// Writes the number of the failed attempt, its error, and the delay before the next attempt.
   public func operation(
     _ operation: AdvancedOperation,
     willRetry retry: OperationRetry
   ) {
-    let time = retry.delay > .zero ? "in \(retry.delay.readable)" : "at once"
+    let time = retry.delay > .zero ? "in \(retry.delay.readable)" : "immediately"
     let reason = retry.error.inOneLine
     write(operation, "attempt \(retry.nextAttempt - 1) failed, tries again \(time): \(reason)")
   }
 
-  /// Writes “cancelled”, what the operation was doing, and the reason.
+  /// Writes “cancelled”, the phase of the operation, and the reason.
   public func operationDidCancel(_ operation: AdvancedOperation, errors: [any Error]) {
-    // Not the state: one that hasn't started may have gone on to its end by now.
+    // The state can't be used, because an operation that hasn't started may have finished by now.
     let phase = operation.hasStarted ? "while executing" : "before it started"
     let text = errors.map(\.inOneLine).joined(separator: "; ")
     write(operation, "cancelled \(phase)\(text.isEmpty ? "" : ": \(text)")")
   }
 
-  /// Writes the outcome in one word, how long the operation was executing, and what went wrong.
+  /// Writes the outcome in one word, the time since the start of the operation, and the failure.
   public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     let now = operation.environment.clock.now
     let begin = notes.take(operation)?.started
@@ -106,14 +106,13 @@ package final class WeakReference<Object: AnyObject & Sendable>: Sendable {
   package init(_ object: Object) { self.object = object }
 }
 
-/// What is known of objects, as long as they exist; doesn't keep them alive.
+/// A table of notes about objects, which doesn't keep the objects alive.
 ///
-/// An object that is gone is forgotten with its note, which another object at the same address
-/// doesn't get.
+/// The note of a deallocated object is forgotten. Another object at the same address doesn't get the note.
 final class WeakNotes<Object: AnyObject & Sendable, Note: Sendable>: Sendable {
   private struct Entry {
     let reference: WeakReference<Object>
-    /// Counts the entries, to list them in their order.
+    /// The number of the entry, by which entries are sorted.
     let number: Int
     var note: Note
   }
@@ -126,18 +125,20 @@ final class WeakNotes<Object: AnyObject & Sendable, Note: Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// The objects that exist, in the order in which they were noted.
+  /// The objects that exist, in the order in which they were added.
   var objects: [Object] {
     let entries = state.withLock { $0.entries.values.sorted { $0.number < $1.number } }
     return entries.compactMap(\.reference.object)
   }
 
-  /// Changes what is known of an object that the caller keeps alive: it isn't released here.
+  /// Changes the note of an object.
+  ///
+  /// The caller keeps the object alive, so that this method doesn't release it.
   ///
   /// - Parameters:
   ///   - object: The object.
-  ///   - new: The note of an object that is not known yet.
-  ///   - body: Changes the note.
+  ///   - new: The initial note of an object that isn't in the table.
+  ///   - body: A closure that changes the note.
   /// - Returns: The note.
   @discardableResult
   func change(_ object: Object, from new: Note, _ body: (inout Note) -> Void = { _ in }) -> Note {
@@ -156,7 +157,9 @@ final class WeakNotes<Object: AnyObject & Sendable, Note: Sendable>: Sendable {
     return note
   }
 
-  /// The objects are looked at outside of the lock: the last reference to one may go.
+  /// Removes the entries of deallocated objects.
+  ///
+  /// The objects are read outside the lock, because this may release the last reference to an object.
   private func forgetGone() {
     let references = state.withLock { $0.entries.values.map(\.reference) }
     let gone = Set(references.filter { $0.object == nil }.map { ObjectIdentifier($0) })
@@ -166,7 +169,7 @@ final class WeakNotes<Object: AnyObject & Sendable, Note: Sendable>: Sendable {
     }
   }
 
-  /// Forgets an object, and returns what was known of it.
+  /// Removes an object from the table, and returns its note.
   func take(_ object: Object) -> Note? {
     let entry = state.withLock { $0.entries.removeValue(forKey: ObjectIdentifier(object)) }
     return entry.flatMap { $0.reference.object === object ? $0.note : nil }

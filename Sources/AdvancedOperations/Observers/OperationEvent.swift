@@ -1,7 +1,7 @@
-/// Something that happened to an operation.
+/// An event of an operation.
 ///
-/// ``AdvancedOperation/events`` gives those of one operation, and `RecordingObserver` of
-/// AdvancedOperationsTesting keeps them for a test:
+/// ``AdvancedOperation/events`` is the sequence of events of one operation. In a test, `RecordingObserver` of
+/// AdvancedOperationsTesting stores the events:
 ///
 /// ```swift
 /// for event in recorder.events {
@@ -12,26 +12,27 @@
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum OperationEvent: Sendable {
-  /// A queue took it in.
+  /// The operation was added to a queue.
   case enqueued
-  /// It began to execute.
+  /// The operation began to execute.
   case started
-  /// It added another operation to its queue.
+  /// The operation added another operation to its queue.
   case produced(AdvancedOperation)
-  /// It reported how far it is.
+  /// The operation reported its progress.
   case progress(OperationProgress)
-  /// An attempt failed, and another one follows after a delay: see ``RetryPolicy``.
+  /// An attempt failed, and another attempt follows after a delay; see ``RetryPolicy``.
   case retrying(OperationRetry)
-  /// It was cancelled; with its ``AdvancedOperation/errors`` at that time.
+  /// The operation was cancelled. The value contains its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
-  /// Its outcome was decided.
+  /// The outcome of the operation was decided.
   case willFinish(OperationOutcome)
-  /// It is over.
+  /// The operation has finished.
   case finished(OperationOutcome)
-  /// So many events are missing here: the loop over ``OperationEvents`` was slower than they came.
+  /// A number of events were dropped, because the loop over ``OperationEvents`` was slower than the
+  /// operation.
   case dropped(count: Int)
 
-  /// What happened, without the values that come with it.
+  /// The kind of an event, without its associated values.
   ///
   /// ```swift
   /// try expectEvents(of: recorder, are: [.enqueued, .started, .willFinish, .finished])
@@ -63,7 +64,7 @@ public enum OperationEvent: Sendable {
     public var description: String { rawValue }
   }
 
-  /// What happened, without the values that come with it.
+  /// The kind of an event, without its associated values.
   public var kind: Kind {
     switch self {
     case .enqueued: .enqueued
@@ -83,9 +84,9 @@ public enum OperationEvent: Sendable {
 public struct OperationRetry: Sendable {
   /// The number of the attempt to come: 2 when the first has failed.
   public var nextAttempt: Int
-  /// How long the operation waits before it, by the clock of its environment.
+  /// The time that the operation waits before the next attempt, by the clock of its environment.
   public var delay: Duration
-  /// Why the last attempt failed; the same that the policy has got.
+  /// The error of the last attempt, which the policy has also received.
   public var error: any Error
 
   package init(nextAttempt: Int, delay: Duration, error: any Error) {

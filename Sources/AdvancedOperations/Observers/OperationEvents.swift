@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// What happens to an operation, as an asynchronous sequence that ends with the operation.
+/// The events of an operation, as an asynchronous sequence that ends with the operation.
 ///
 /// ```swift
 /// for await event in download.events {
@@ -8,25 +8,23 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// - **Which events**: those that happen after ``AdvancedOperation/events`` was read. Read it
-///   before the operation is added to a queue to get all of them. When the operation has already
-///   finished, the only event is ``OperationEvent/finished(_:)``.
-/// - **Several loops**: each loop over the same value gets every event, also while another loop
-///   runs.
-/// - **The end**: a loop ends after ``OperationEvent/finished(_:)``, which is delivered when
-///   `isFinished` is true and all observers have been notified. A loop also ends when its task is
-///   cancelled and no event is waiting, and when the operation is released without having run. The
-///   sequence never throws.
-/// - **Slow loops**: the operation never waits for a loop. The last ``capacity`` events are kept;
-///   in place of older ones, the loop gets one ``OperationEvent/dropped(count:)``.
-/// - **Memory**: the sequence doesn't keep the operation alive.
+/// - **Which events**: The sequence contains the events after the property ``AdvancedOperation/events`` was
+///   read. To get all events, read the property before the operation is added to a queue. If the operation
+///   has already finished, the only event is ``OperationEvent/finished(_:)``.
+/// - **Several loops**: Each loop over the same value receives every event, even while another loop runs.
+/// - **The end**: A loop ends after ``OperationEvent/finished(_:)``, which is delivered when `isFinished` is
+///   true and all observers have been notified. A loop also ends when its task is cancelled and no event is
+///   waiting, and when the operation is released without having run. The sequence never throws.
+/// - **Slow loops**: The operation never waits for a loop. The sequence keeps the last ``capacity`` events.
+///   In place of older events, the loop receives one ``OperationEvent/dropped(count:)``.
+/// - **Memory**: The sequence doesn't keep the operation alive.
 public struct OperationEvents: AsyncSequence, Sendable {
-  /// An event.
+  /// The type of an event.
   public typealias Element = OperationEvent
-  /// It never throws.
+  /// The type `Never`, because the sequence doesn't throw.
   public typealias Failure = Never
 
-  /// How many events are kept for a loop that is slow.
+  /// The number of events that are kept for a slow loop.
   public static let capacity = 256
 
   private let subscription: EventSubscription
@@ -36,19 +34,19 @@ public struct OperationEvents: AsyncSequence, Sendable {
   /// Returns an iterator that begins with the first event that was kept.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
-  /// One loop over the events.
+  /// An iterator, which is one loop over the events.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let subscription: EventSubscription
     private var position = 0
 
     fileprivate init(subscription: EventSubscription) { self.subscription = subscription }
 
-    /// The next event, waited for without blocking a thread; nil at the end.
+    /// Returns the next event without blocking a thread while it waits; nil at the end.
     public mutating func next() async -> OperationEvent? { await next(isolation: #isolation) }
 
-    /// The next event, waited for without blocking a thread; nil at the end.
+    /// Returns the next event without blocking a thread while it waits; nil at the end.
     ///
-    /// - Parameter actor: Where the loop runs.
+    /// - Parameter actor: The actor on which the loop runs.
     /// - Returns: The event.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> OperationEvent? {
       while true {
@@ -110,9 +108,8 @@ private final class EventTap: OperationObserver {
     log.append(.willFinish(outcome))
   }
   func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
-    // Other observers are notified after this one, and a reader of the event has to find the
-    // operation finished. The closure keeps the tap alive until then, because its deinitialiser
-    // closes the log.
+    // Other observers are notified after this observer, and a reader of the event has to find the operation
+    // finished. The closure keeps the tap alive until then, because its deinitialiser closes the log.
     operation.whenFinished { [self] _ in
       log.append(.finished(outcome))
       log.close()
@@ -170,28 +167,28 @@ private final class SharedEventLog: Sendable {
 }
 
 extension AdvancedOperation {
-  /// What happens to the operation from now on, as an asynchronous sequence.
+  /// The events of the operation from now on, as an asynchronous sequence.
   ///
-  /// Each access begins a new one. Read it before the operation is added to a queue to miss
-  /// nothing.
+  /// Each access to the property begins a new sequence. To receive all events, read the property before the
+  /// operation is added to a queue.
   public final var events: OperationEvents { OperationEvents(of: self) }
 }
 
-/// The last events of many, each with its number: a plain value.
+/// A log that keeps the last events and their positions, as a plain value.
 package struct EventLog<Event> {
-  /// What there is at a position.
+  /// The content of the log at a position.
   package enum Reading {
     case event(Event)
-    /// So many are not kept any more.
+    /// The given number of events from this position on isn't kept any more.
     case missing(Int)
     case nothingYet
-    /// There will be nothing more.
+    /// The log is closed, and no event follows.
     case end
   }
 
   private let capacity: Int
   private var events: [Event] = []
-  /// How many were appended in all.
+  /// The total number of appended events.
   private var count = 0
   private var isClosed = false
 
@@ -199,7 +196,7 @@ package struct EventLog<Event> {
 
   /// Appends an event, unless the log was closed.
   ///
-  /// - Returns: What is not kept any more, for the caller to release.
+  /// - Returns: The event that isn't kept any more, for the caller to release.
   /// - Complexity: O(1), amortised.
   package mutating func append(_ event: Event) -> Event? {
     if isClosed { return event }
@@ -212,10 +209,10 @@ package struct EventLog<Event> {
     return events[count % capacity]
   }
 
-  /// Nothing more will come.
+  /// Closes the log, so that no more events are appended.
   package mutating func close() { isClosed = true }
 
-  /// What there is at a position; 0 is the first event ever.
+  /// Returns the content of the log at a position; position 0 is the first event of the operation.
   package func read(at position: Int) -> Reading {
     let first = count - events.count
     if position < first { return .missing(first - position) }

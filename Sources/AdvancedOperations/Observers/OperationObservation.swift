@@ -1,31 +1,33 @@
 import CoreOperations
 
-/// An observer's attachment to an operation.
+/// The attachment of an observer to an operation.
 ///
-/// Dropping it leaves the observer attached.
+/// The observer stays attached if you don't keep the observation.
 ///
 /// ```swift
 /// let observation = operation.onFinish { operation, _ in refresh(operation) }
 /// observation.remove()
 /// ```
 public final class OperationObservation: Sendable {
-  // The operation has this and not the other way around: a weak reference back moves its counts to
-  // a side table, and each change of them then costs three times as much (callgrind).
+  // The operation refers to the observation, and the observation doesn't refer back. A weak reference to the
+  // operation would move its reference counts to a side table, and each change of the counts would cost three
+  // times as much (callgrind).
 
-  /// Its place in the order of attaching.
+  /// The place of the observer in the order of attaching.
   let id: UInt32
   private let attachment: AtomicState<Attachment>
-  // Sendable: changed once, by the thread that ended the attachment; read by the one that delivers.
+  // Sendable: the thread that ends the attachment changes the slot once, and the delivering thread reads the
+  // slot.
   @exclusivity(unchecked) nonisolated(unsafe) private var slot: Slot
-  /// What only few have.
+  /// The timer or the closure for removal, which only few observations have.
   private let extra: ObservationExtra?
 
   /// Attaches an observer to an operation.
   ///
   /// - Parameters:
-  ///   - id: Its place in the order of attaching.
+  ///   - id: The place of the observer in the order of attaching.
   ///   - observer: The observer.
-  ///   - mayHaveTimer: Whether ``took(_:)`` will be called.
+  ///   - mayHaveTimer: True if ``took(_:)`` may be called.
   init(id: UInt32, of observer: any OperationObserver, mayHaveTimer: Bool = false) {
     self.id = id
     attachment = AtomicState(.attached)
@@ -33,7 +35,7 @@ public final class OperationObservation: Sendable {
     extra = mayHaveTimer ? ObservationExtra() : nil
   }
 
-  /// Attaches an observer to something that can take it out again.
+  /// Creates the observation of an observer that a closure can remove.
   init(removal: @escaping @Sendable () -> Void) {
     id = 0
     attachment = AtomicState(.attached)
@@ -41,7 +43,7 @@ public final class OperationObservation: Sendable {
     extra = ObservationExtra(removal: removal)
   }
 
-  /// The observation of one who came too late to be attached.
+  /// Creates the observation of an observer that was added too late to be attached.
   init() {
     id = 0
     attachment = AtomicState(.removed)
@@ -49,17 +51,17 @@ public final class OperationObservation: Sendable {
     extra = nil
   }
 
-  /// Removes the observer; a callback that is being made goes on.
+  /// Removes the observer; a running callback continues.
   ///
-  /// Doing so again changes nothing.
+  /// Calling the method again has no effect.
   public func remove() {
     if attachment.step({ $0.removed() }) { letGoOfObserver() }
     extra?.end()
   }
 
-  /// The operation has finished: the observer isn't notified any more.
+  /// Ends the notifications, because the operation has finished.
   ///
-  /// ``remove()`` follows, which lets go of the observer.
+  /// A call of ``remove()`` follows, which releases the observer.
   func end() {
     attachment.step { $0.ended() }
     extra?.end()
@@ -67,7 +69,7 @@ public final class OperationObservation: Sendable {
 
   /// Notifies the observer of an event, unless it was removed.
   ///
-  /// Not from two threads at the same time, nor from inside the call.
+  /// The method must not be called from two threads at the same time, nor from inside the notification.
   func notify(
     of event: EventDelivery.Event,
     outcome: OperationOutcome?,
@@ -79,23 +81,24 @@ public final class OperationObservation: Sendable {
   }
 
   private func letGoOfObserver() {
-    // Released behind the exchange: that may do whatever it likes.
+    // The observer is released after the exchange, because its deinitializer is code of the program.
     _ = unsafe exchange(&slot, with: Slot(observer: Nobody()))
   }
 
-  /// Whether it was not removed.
+  /// A Boolean value that indicates whether the observer is still attached.
   var isAttached: Bool { attachment.current.isAttached }
 
-  /// Has a timer cancelled with the observation; returns whether it still was attached.
+  /// Stores a timer, which is cancelled with the observation, and returns true if the observer is still
+  /// attached.
   func took(_ timer: OperationTimer) -> Bool {
-    // The thread that removes it looks for a timer afterwards.
+    // A thread that removes the observer checks for a timer afterwards, so no timer is missed.
     extra?.took(timer, if: { isAttached }) ?? false
   }
 
-  /// The observer, called where it is.
+  /// The observer, which is called without being copied.
   ///
-  /// To copy it for each call, of a type that only its metadata knows, was a tenth of what an
-  /// operation with an observer cost (callgrind); what is in something that can't be copied isn't.
+  /// A copy of the observer for each call was a tenth of the cost of an operation with an observer
+  /// (callgrind). An observer inside a noncopyable struct isn't copied.
   private struct Slot: ~Copyable {
     let observer: any OperationObserver
 
@@ -120,7 +123,7 @@ public final class OperationObservation: Sendable {
     }
   }
 
-  /// Whether the observer is attached, and whether it is being called.
+  /// The state of the attachment, including a running call of the observer.
   private enum Attachment: UInt32 {
     case attached
     case calling
@@ -131,14 +134,14 @@ public final class OperationObservation: Sendable {
 
     var isAttached: Bool { self == .attached || self == .calling }
 
-    /// Returns whether to call it.
+    /// Returns true if the observer is to be called.
     mutating func callBegan() -> Bool {
       guard self == .attached else { return false }
       self = .calling
       return true
     }
 
-    /// Returns whether to let go of the observer.
+    /// Returns true if the observer is to be released.
     mutating func callEnded() -> Bool {
       guard self == .removedDuringCall else {
         self = .attached
@@ -156,7 +159,7 @@ public final class OperationObservation: Sendable {
       }
     }
 
-    /// Returns whether to let go of the observer.
+    /// Returns true if the observer is to be released.
     mutating func removed() -> Bool {
       switch self {
       case .attached, .ended:
@@ -171,9 +174,9 @@ public final class OperationObservation: Sendable {
   }
 
   private final class ObservationExtra: Sendable {
-    /// Of a time limit.
+    /// The timer of a time limit.
     private let timer = Locked<OperationTimer?>(nil)
-    /// Takes the observer out of a queue.
+    /// A closure that removes the observer from a queue.
     private let removal: RemovableClosure<@Sendable () -> Void>?
 
     init(removal: (@Sendable () -> Void)? = nil) {
@@ -194,6 +197,6 @@ public final class OperationObservation: Sendable {
     }
   }
 
-  /// Is told nothing.
+  /// An observer that ignores all events.
   private struct Nobody: OperationObserver {}
 }

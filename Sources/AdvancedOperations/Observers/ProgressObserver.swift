@@ -1,13 +1,12 @@
 import CoreOperations
 
-/// Sums up the progress of all operations that it is attached to.
+/// An observer that adds up the progress of all operations to which it is attached.
 ///
-/// Each counts one unit, of which an unfinished one has done the largest fraction that it has
-/// reported with ``AdvancedOperation/updateProgress(completed:total:)``. The fraction of an operation
-/// never falls: when the operation is retried, it stays until the new attempt has passed it. The
-/// fraction of all falls only when an operation is enqueued, because there is more to do then.
-/// Attach it to a queue or to its operations, and not to both: an operation that it is attached to
-/// twice counts twice.
+/// Each operation counts as one unit. For an unfinished operation, the completed part is the largest fraction
+/// that it has reported with ``AdvancedOperation/updateProgress(completed:total:)``. The fraction of an
+/// operation never decreases: in a retry, the fraction stays until the new attempt exceeds it. The total
+/// fraction decreases only when an operation is enqueued, because the work increases. Attach the observer to
+/// a queue or to its operations, but not to both, because an operation with two attachments counts twice.
 ///
 /// ```swift
 /// let progress = ProgressObserver { progress, _ in
@@ -17,7 +16,8 @@ import CoreOperations
 /// ```
 public final class ProgressObserver: OperationObserver {
   private struct State {
-    /// Whether a thread is telling, and whether there is something new to tell.
+    /// A Boolean value that indicates whether a thread is calling the closure; `isNew` indicates whether it
+    /// has to call the closure again.
     var isTelling = false
     var isNew = false
     var known: Set<ObjectIdentifier> = []
@@ -42,9 +42,10 @@ public final class ProgressObserver: OperationObserver {
 
   /// Creates an observer.
   ///
-  /// - Parameter onChange: Called after a change on the thread that made it, or on one that is
-  ///   calling it for an earlier change; one call at a time, the last one with what is true then.
-  ///   Gets the progress, and the operations that are executing, in the order of their starts.
+  /// - Parameter onChange: A closure that receives the progress, and the executing operations in the order of
+  ///   their starts. The closure is called after a change, on the thread that made the change or on a thread
+  ///   that is still calling it for an earlier change. There is one call at a time, and the last call has the
+  ///   final values.
   public init(
     onChange:
       @escaping @Sendable (
@@ -54,13 +55,13 @@ public final class ProgressObserver: OperationObserver {
     self.onChange = onChange
   }
 
-  /// How far the operations are.
+  /// The progress of the operations.
   ///
-  /// The units are operations that were enqueued or started; those that have ended are completed.
-  /// The fraction includes the parts of those that are executing.
+  /// The units are operations that were enqueued or started. Finished operations are completed units. The
+  /// fraction includes the completed parts of executing operations.
   public var progress: OperationProgress { state.withLock { $0.progress } }
 
-  /// The operations that are executing, in the order of their starts.
+  /// The executing operations, in the order of their starts.
   public var executing: [OperationLabel] { state.withLock { $0.labels } }
 
   private func change(_ body: (inout State) -> Void) {
@@ -96,7 +97,7 @@ public final class ProgressObserver: OperationObserver {
     }
   }
 
-  /// Takes over how far the operation is, unless it was further in an earlier attempt.
+  /// Records the fraction of the operation, unless an earlier attempt has reached a larger fraction.
   public func operation(
     _ operation: AdvancedOperation,
     didUpdateProgress progress: OperationProgress
@@ -109,7 +110,7 @@ public final class ProgressObserver: OperationObserver {
     }
   }
 
-  /// Counts the operation as done, however it ended.
+  /// Counts the operation as completed, with any outcome.
   public func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     change { state in
       let id = ObjectIdentifier(operation)

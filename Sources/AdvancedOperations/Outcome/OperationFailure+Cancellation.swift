@@ -1,5 +1,5 @@
 extension OperationFailure {
-  /// What cancelled an operation.
+  /// The source of the cancel of an operation.
   ///
   /// ```swift
   /// switch failure.cancellation {
@@ -13,28 +13,29 @@ extension OperationFailure {
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Cancellation: Sendable {
-    /// A plain ``AdvancedOperation/cancel()``.
+    /// The operation was cancelled with a plain ``AdvancedOperation/cancel()``.
     case withoutReason
-    /// ``AdvancedOperation/cancel(withError:)``, with this reason.
+    /// The operation was cancelled with ``AdvancedOperation/cancel(withError:)`` and this reason.
     case reason(any Error)
-    /// A time limit: a ``TimeoutObserver``, or that of an attempt.
+    /// A time limit cancelled the operation: a ``TimeoutObserver``, or the time limit of an attempt.
     case timeout(OperationTimeout)
-    /// What the operation is a child of, with the reason that this had or gave.
+    /// The parent of the operation cancelled it, with the parent's reason.
     ///
-    /// That is a group that was cancelled or whose other child failed
-    /// (``GroupOperation/SiblingFailed``), a ``RetryOperation`` or a ``RepeatOperation``.
+    /// The parent is a ``RetryOperation``, a ``RepeatOperation`` or a group. A group cancels a child if the
+    /// group is cancelled or another child fails (``GroupOperation/SiblingFailed``).
     case parent(reason: (any Error)?)
   }
 
-  /// Who gave the first cancel.
+  /// The kind of source of the first cancel.
   enum Canceller: UInt8, Sendable {
     case caller, timeout, parent
   }
 
-  /// What cancelled the operation; nil unless ``isCancellation``.
+  /// The source of the cancel; nil unless ``isCancellation`` is true.
   ///
-  /// Of several cancels the first, with the first reason that one of them gave. For an operation
-  /// that failed only because others were cancelled, what cancelled the first of these.
+  /// After several cancels, the value is the first cancel, with the first reason of any of them. If an
+  /// operation failed only because other operations were cancelled, the value is the source of the first of
+  /// those cancels.
   public var cancellation: Cancellation? {
     if let canceller { return cancellation(by: canceller) }
     if elements.isEmpty { return .withoutReason }
@@ -47,18 +48,19 @@ extension OperationFailure {
     return first
   }
 
-  /// Whether the operation was cancelled, or failed only because others were.
+  /// A Boolean value that indicates whether the operation was cancelled, or failed only because others were
+  /// cancelled.
   ///
-  /// True after a cancel whatever else went wrong; ``cancellation`` says what cancelled it. Without
-  /// one, true if all ``rootCauses`` are cancels of dependencies or children; of several attempts
-  /// the last one counts. A `CancellationError` that a body throws without having been cancelled is
-  /// an error like others.
+  /// The value is true after a cancel, even if other errors occurred; ``cancellation`` is the source of the
+  /// cancel. Without a cancel, the value is true if all ``rootCauses`` are cancels of dependencies or
+  /// children. Of several attempts, only the last one counts. If a body throws a `CancellationError` without
+  /// having been cancelled, the error counts as an ordinary failure.
   public var isCancellation: Bool { cancellation != nil }
 
-  /// Whether a time limit is what the failure comes down to.
+  /// A Boolean value that indicates whether a root cause of the failure is a time limit.
   ///
-  /// True if an ``OperationTimeout`` is among the ``rootCauses``, whether it cancelled the
-  /// operation, something that it needed, or an attempt; of several attempts the last one counts.
+  /// The value is true if an ``OperationTimeout`` is among the ``rootCauses``. The timeout may have cancelled
+  /// the operation, an operation that it needs, or an attempt. Of several attempts, only the last one counts.
   public var isTimeout: Bool {
     if let canceller { return isTimeout(cancelledBy: canceller) }
     var search = CauseSearch(self, decidingOnly: true)
@@ -72,8 +74,7 @@ extension OperationFailure {
     return false
   }
 
-  /// Why there was nothing to do, if the operation was skipped and has no value therefore; nil
-  /// otherwise.
+  /// The reason of a skip, if the operation was skipped and therefore has no value; nil otherwise.
   public var skipReason: String? {
     let elements = elements
     guard elements.count == 1, elements[0].origin.first == nil,
@@ -104,16 +105,16 @@ extension OperationFailure {
 }
 
 extension OperationFailure.Element {
-  /// Whether the error is a reason that was given with a cancel.
+  /// A Boolean value that indicates whether the error is the reason of a cancel.
   fileprivate var isOfCancel: Bool { origin.cause == .cancel }
 
-  /// What cancelled the operation that this comes from; nil if it wasn't cancelled.
+  /// The source of the cancel of the operation in which the error originates; nil if it wasn't cancelled.
   fileprivate var cancellation: OperationFailure.Cancellation? {
     switch origin.cause {
-    // A group reports a child that was cancelled without a reason with this error.
+    // If a child was cancelled without a reason, its group reports a `CancellationError`.
     case .cancel: return error is CancellationError ? .withoutReason : .reason(error)
     case .timeout:
-      // An attempt that takes too long has failed; other limits cancel.
+      // A time limit of an attempt fails the attempt. Other time limits cancel the operation.
       if case .attempt? = origin.path.last { return nil }
       return (error as? OperationTimeout).map { .timeout($0) }
     case .condition, .body, .dependency, .skipped:

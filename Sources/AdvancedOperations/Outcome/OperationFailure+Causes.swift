@@ -1,17 +1,17 @@
 extension OperationFailure {
-  /// The first error of a type, wherever it happened.
+  /// Returns the first error of a type, at any depth of the failure.
   ///
-  /// Depth first, in the order of the elements: through failed dependencies, children, attempts,
-  /// the parts of conditions, operations that were awaited, and the child of a group because of
-  /// which the others were cancelled. An error is looked at before what it is made of.
+  /// The search is depth-first, in the order of the elements. The search includes failed dependencies,
+  /// children, attempts, the parts of conditions and awaited operations. The child of a group whose failure
+  /// cancelled the other children is also included. An error comes before the errors that it contains.
   ///
   /// ```swift
   /// if let refusal = failure.first(PaymentRefused.self) { show(refusal.code) }
   /// ```
   ///
-  /// - Parameter type: The type of the error; may be a protocol.
-  /// - Returns: The error; nil if there is none.
-  /// - Complexity: O(n), n the number of errors in all failures that are in this one.
+  /// - Parameter type: The type of the error, which may be a protocol.
+  /// - Returns: The error; nil if no error of the type exists.
+  /// - Complexity: O(n), where n is the number of errors in this failure and all failures inside it.
   public func first<E>(_ type: E.Type) -> E? {
     var seen: Set<ObjectIdentifier> = []
     var due: [any Error] = errors.reversed()
@@ -28,11 +28,11 @@ extension OperationFailure {
     return nil
   }
 
-  /// What everything comes down to: the errors that are no other operation's failure, each once.
+  /// The root causes of the failure, each once.
   ///
-  /// Each element has its whole path as its ``Element/origin``, from this operation through
-  /// dependencies, children, attempts, conditions and operations that were awaited, to where the
-  /// error happened.
+  /// A root cause is an error that isn't the failure of another operation. The ``Element/origin`` of a root
+  /// cause contains the whole path from this operation to the error, through dependencies, children,
+  /// attempts, conditions and awaited operations.
   ///
   /// ```swift
   /// // However far away in the workflow it happened:
@@ -40,18 +40,18 @@ extension OperationFailure {
   /// // dependency “parse”, dependency “download”, attempt 3, body: The connection was lost.
   /// ```
   ///
-  /// The error of a condition is the one that the condition gave.
+  /// For a condition, the root cause is the error that the condition gave.
   ///
-  /// A dependency that was cancelled without a reason has no error: its element has the
+  /// A dependency that was cancelled without a reason has no error. The error of its element is the
   /// dependency's failure, which is empty.
   ///
-  /// - Complexity: O(n + c · d), n the number of errors in all failures that are in this one, c the
-  ///   number of causes and d the length of their paths.
+  /// - Complexity: O(n + c · d). The number of errors in this failure and all failures inside it is n. The
+  ///   number of causes is c, and the length of their paths is d.
   public var rootCauses: [Element] {
     var causes: [Element] = []
     var search = CauseSearch(self)
     while var cause = search.next() {
-      // Its origin names the condition.
+      // The origin names the condition already.
       if let error = cause.error as? OperationConditionError { cause.error = error.underlying }
       causes.append(cause)
     }
@@ -60,8 +60,7 @@ extension OperationFailure {
 }
 
 extension OperationFailure {
-  /// The errors that the failure comes down to: its ``rootCauses``, of several attempts those of
-  /// the last one.
+  /// The ``rootCauses`` of the failure that count; of several attempts, those of the last one.
   var decidingCauses: [any Error] {
     var causes: [any Error] = []
     var search = CauseSearch(self, decidingOnly: true)
@@ -73,12 +72,12 @@ extension OperationFailure {
 }
 
 extension Error {
-  /// The errors that this one comes down to, if it is the failure of operations; otherwise itself.
+  /// The root causes of the error that count, if it is a failure of operations; otherwise the error itself.
   var decidingCauses: [any Error] {
     OperationFailure(elements: [.init(origin: .body, error: self)]).decidingCauses
   }
 
-  /// The failure of other operations that the error is, or that it keeps; nil without any.
+  /// The error if it is a failure of other operations, or the failure that it contains; nil if there is none.
   var innerFailure: OperationFailure? {
     if let failure = self as? OperationFailure { return failure }
     guard let failure = (self as? any InheritedFailure)?.failure, !failure.elements.isEmpty else {
@@ -87,40 +86,41 @@ extension Error {
     return failure
   }
 
-  /// The failure of other operations because of which there is this error; nil without any.
+  /// The failure of other operations that caused this error; nil if there is none.
   fileprivate var causingFailure: OperationFailure? {
     (self as? OperationFailure) ?? (self as? any ConsequentialError)?.failure
   }
 }
 
-/// Goes through a failure and all failures in it, depth first, without recursion.
+/// A depth-first search through a failure and all failures inside it, without recursion.
 struct CauseSearch {
   private struct Frame {
     let elements: [OperationFailure.Element]
     var next = 0
-    /// The last step of the path that led here.
+    /// The index of the last step of the path to the frame.
     let place: Int?
   }
 
   private var frames: [Frame]
-  /// The steps of all paths, each with the one before.
+  /// The steps of all paths, each with the index of the previous step.
   private var steps: [(step: OperationFailure.Origin.Step, before: Int?)] = []
   private var seen: Set<ObjectIdentifier> = []
   private let decidingOnly: Bool
 
   /// - Parameters:
-  ///   - failure: Where to begin.
-  ///   - decidingOnly: Whether failed attempts that were followed by others are left out.
+  ///   - failure: The failure in which the search begins.
+  ///   - decidingOnly: True to leave out failed attempts that were followed by other attempts.
   init(_ failure: OperationFailure, decidingOnly: Bool = false) {
     self.decidingOnly = decidingOnly
     let elements = decidingOnly ? failure.elements.withoutRepeatedAttempts : failure.elements
     frames = [Frame(elements: elements, place: nil)]
   }
 
-  /// The next error that is not made of others, with its whole path.
+  /// Returns the next error that doesn't contain other errors, with its whole path.
   ///
-  /// - Parameter isEnd: Says of the failure of another operation whether to return it as a whole.
-  /// - Returns: The error; nil when there are no more.
+  /// - Parameter isEnd: A closure that returns true if the search returns the failure of another operation as
+  ///   a whole.
+  /// - Returns: The error; nil after the last error.
   mutating func next(
     orFailure isEnd: (OperationFailure.Element, OperationFailure) -> Bool = { _, _ in false }
   ) -> OperationFailure.Element? {
@@ -181,12 +181,12 @@ struct CauseSearch {
 }
 
 extension OperationFailure.Origin {
-  /// This, going on into the operation that a failure is that of.
+  /// Returns the origin with one more step, into the operation that has a failure.
   ///
   /// - Parameters:
-  ///   - failure: The failure; nil if the error is no other operation's.
-  ///   - step: The operation, if the error says which one it is; otherwise it is the awaited one.
-  /// - Returns: The longer way; this one if there is nothing to add.
+  ///   - failure: The failure; nil if the error isn't that of another operation.
+  ///   - step: The step to the operation if the error contains it; nil for the awaited operation.
+  /// - Returns: The longer origin; the same origin if there is no step to add.
   fileprivate func leading(to failure: OperationFailure?, step: Step?) -> Self {
     guard let step = step ?? ownerStep(of: failure) else { return self }
     var origin = Self.body
@@ -203,7 +203,7 @@ extension OperationFailure.Origin {
 }
 
 extension Error {
-  /// The errors of the conditions that a condition is made of; nil for others.
+  /// The errors of the parts of a compound condition; nil for other errors.
   fileprivate var partsOfCondition: [OperationFailure.Element]? {
     switch self {
     case let part as OperationConditionError:
@@ -216,7 +216,7 @@ extension Error {
 }
 
 extension [OperationFailure.Element] {
-  /// The elements without those of attempts that were followed by another one.
+  /// The elements without those of attempts that were followed by another attempt.
   fileprivate var withoutRepeatedAttempts: Self {
     typealias Step = OperationFailure.Origin.Step
     var last: [ArraySlice<Step>: Int] = [:]

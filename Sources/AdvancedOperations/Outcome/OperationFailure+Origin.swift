@@ -1,10 +1,10 @@
 public import CoreOperations
 
 extension OperationFailure {
-  /// Where an error came from, and what happened there.
+  /// The origin of an error, which consists of a path and a cause.
   ///
-  /// The ``path`` leads from the operation that has the failure to the place of the error. The
-  /// ``cause`` says what happened at the end of the path. All names are in the path.
+  /// The ``path`` leads from the operation that has the failure to the place of the error. The ``cause`` is
+  /// the event at the end of the path. All names are in the path.
   ///
   /// ```swift
   /// let origin = OperationFailure.Origin.child("payment", .attempt(2, .timeout))
@@ -14,8 +14,8 @@ extension OperationFailure {
   /// print(origin.operation ?? "order")  // payment
   /// ```
   ///
-  /// Such expressions are for tests, which compare origins. Later versions may have other steps and
-  /// causes, so a `switch` over them needs an `@unknown default`.
+  /// Expressions such as `.child("payment", .attempt(2, .timeout))` are for tests, which compare origins.
+  /// Later versions may have other steps and causes, so a `switch` over them needs an `@unknown default`.
   public struct Origin: Sendable {
     /// A step on the way to an error.
     @nonexhaustive
@@ -24,7 +24,7 @@ extension OperationFailure {
       case dependency(OperationLabel)
       /// The error came from this child.
       case child(OperationLabel)
-      /// The error came from one attempt of several, counted from 1.
+      /// The error came from an attempt with this number, counted from 1.
       case attempt(Int)
       /// The error came from a condition or a claim with this name, or from a part of it.
       case condition(String)
@@ -35,7 +35,7 @@ extension OperationFailure {
       case operation(OperationLabel)
     }
 
-    /// What happened at the end of a path.
+    /// The event at the end of a path.
     @nonexhaustive
     public enum Cause: Hashable, Sendable {
       /// The work of the operation failed.
@@ -55,10 +55,10 @@ extension OperationFailure {
       case skipped(reason: String)
     }
 
-    /// One step, and the steps inside of it.
+    /// A step, and the steps inside it.
     ///
-    /// Groups can be in each other on any number of levels: the steps of a child are shared with
-    /// its group, and they are compared, described and released without recursion.
+    /// Groups can be nested on any number of levels. A child shares its steps with its group. The steps are
+    /// compared, described and released without recursion.
     private final class Node: @unchecked Sendable {
       // Sendable: changed only by `deinit`.
       let step: Step
@@ -70,14 +70,14 @@ extension OperationFailure {
     }
 
     private var outermost: Node?
-    /// What happened at the end of the path.
+    /// The event at the end of the path.
     public var cause: Cause
 
     /// The steps from the operation to the place of the error, from the outside in.
     ///
     /// The path is empty if the error happened in the operation itself.
     ///
-    /// - Complexity: O(n), n the number of steps.
+    /// - Complexity: O(n), where n is the number of steps.
     public var path: [Step] {
       get {
         var (path, node): ([Step], Node?) = ([], outermost)
@@ -92,55 +92,57 @@ extension OperationFailure {
 
     private init(cause: Cause) { self.cause = cause }
 
-    /// The same in one more step.
+    /// Returns the origin inside one more step.
     ///
-    /// - Complexity: O(1); the steps are shared.
+    /// - Complexity: O(1), because the steps are shared.
     func within(_ step: Step) -> Origin {
       var origin = self
       origin.outermost = Node(step, outermost)
       return origin
     }
 
-    /// The work of the operation itself.
+    /// The origin of an error in the work of the operation itself.
     public static var body: Origin { Origin(cause: .body) }
-    /// A cancel with a reason.
+    /// The origin of the reason of a cancel.
     public static var cancel: Origin { Origin(cause: .cancel) }
-    /// A time limit.
+    /// The origin of a timeout.
     public static var timeout: Origin { Origin(cause: .timeout) }
-    /// A skip, so that the operation has no value.
+    /// Returns the origin of a skip, after which the operation has no value.
     public static func skipped(reason: String) -> Origin { Origin(cause: .skipped(reason: reason)) }
-    /// A condition or claim that wasn't satisfied.
+    /// Returns the origin of the error of a condition that isn't satisfied, or of a claim that isn't
+    /// acquired.
     public static func condition(_ name: String) -> Origin {
       Origin(cause: .condition).within(.condition(name))
     }
-    /// A dependency that didn't succeed.
+    /// Returns the origin of the failure of a dependency.
     public static func dependency(_ label: OperationLabel) -> Origin {
       Origin(cause: .dependency).within(.dependency(label))
     }
-    /// An origin inside of a child of a group.
+    /// Returns an origin inside a child of a group.
     public static func child(_ label: OperationLabel, _ inner: Origin) -> Origin {
       inner.within(.child(label))
     }
-    /// An origin inside of one attempt of several, counted from 1.
+    /// Returns an origin inside an attempt, counted from 1.
     public static func attempt(_ number: Int, _ inner: Origin) -> Origin {
       inner.within(.attempt(number))
     }
-    /// An origin inside of a dependency.
+    /// Returns an origin inside a dependency.
     public static func dependency(_ label: OperationLabel, _ inner: Origin) -> Origin {
       inner.within(.dependency(label))
     }
-    /// An origin inside of a condition: a part of it, or an operation that it looked at.
+    /// Returns an origin inside a condition, which is a part of the condition or an operation that it
+    /// awaited.
     public static func condition(_ name: String, _ inner: Origin) -> Origin {
       inner.within(.condition(name))
     }
-    /// An origin inside of an operation that isn't a dependency: see ``Step/operation(_:)``.
+    /// Returns an origin inside an operation that isn't a dependency; see ``Step/operation(_:)``.
     public static func operation(_ label: OperationLabel, _ inner: Origin) -> Origin {
       inner.within(.operation(label))
     }
 
     /// The name and the tag of the operation in which the error happened.
     ///
-    /// That is the last child, dependency or awaited operation of the path; nil for the operation
+    /// The value is the last child, dependency or awaited operation of the path; nil for the operation
     /// itself.
     ///
     /// ```swift
@@ -149,7 +151,7 @@ extension OperationFailure {
     /// }
     /// ```
     ///
-    /// - Complexity: O(n), n the number of steps of the path.
+    /// - Complexity: O(n), where n is the number of steps of the path.
     public var operation: OperationLabel? {
       for step in path.reversed() {
         switch step {
@@ -160,18 +162,18 @@ extension OperationFailure {
       return nil
     }
 
-    /// The outermost step; nil without any.
+    /// The outermost step; nil if the path is empty.
     var first: Step? { outermost?.step }
 
-    /// The only step; nil if there isn't any, or if there are several.
+    /// The only step; nil if there is none, or if there are several.
     var only: Step? { outermost?.inner == nil ? first : nil }
   }
 }
 
 extension OperationFailure.Origin: Hashable {
-  /// Whether both have the same steps and the same cause.
+  /// Returns true if both origins have the same steps and the same cause.
   ///
-  /// - Complexity: O(n), n the number of steps of the path.
+  /// - Complexity: O(n), where n is the number of steps of the path.
   public static func == (a: Self, b: Self) -> Bool {
     guard a.cause == b.cause else { return false }
     var (a, b) = (a.outermost, b.outermost)
@@ -184,7 +186,7 @@ extension OperationFailure.Origin: Hashable {
 
   /// Hashes all steps and the cause.
   ///
-  /// - Complexity: O(n), n the number of steps of the path.
+  /// - Complexity: O(n), where n is the number of steps of the path.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(path)
     hasher.combine(cause)
@@ -192,7 +194,7 @@ extension OperationFailure.Origin: Hashable {
 }
 
 extension OperationFailure.Origin: CustomStringConvertible {
-  /// Where the error came from, in words, from the outside in; of a long path both ends.
+  /// The steps in words, from the outside in, and the cause; of a long path, only both ends.
   public var description: String {
     let path = path
     let texts = path.map { FailureHeading.step($0) }.texts
@@ -214,7 +216,7 @@ extension OperationFailure.Origin.Step: CustomStringConvertible {
 }
 
 extension OperationFailure.Origin.Cause: CustomStringConvertible {
-  /// Whether the last step of a path says the same in words.
+  /// Returns true if the last step of a path already names the cause.
   func isSaid(by step: OperationFailure.Origin.Step?) -> Bool {
     switch (self, step) {
     case (.condition, .condition?), (.dependency, .dependency?): true
@@ -222,7 +224,7 @@ extension OperationFailure.Origin.Cause: CustomStringConvertible {
     }
   }
 
-  /// The cause in one word; of a skip with its reason.
+  /// The cause in one word; for a skip, also its reason.
   public var description: String {
     switch self {
     case .body: "body"

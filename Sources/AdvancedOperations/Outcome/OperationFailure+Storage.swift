@@ -3,34 +3,36 @@ import CoreOperations
 extension OperationFailure {
   /// The elements of a failure, shared by its copies.
   ///
-  /// An inherited failure is an element's error, so failures are in each other as deep as
-  /// operations depend on each other. They share what they have in common, and go without
-  /// recursion.
+  /// An inherited failure is an element's error, so failures are nested as deeply as the chains of
+  /// dependencies are. Failures share their common storage, and are released without recursion.
   final class Storage: @unchecked Sendable {
-    // Sendable: changed only by its one owner, or while it dies.
+    // Sendable: only the single owner changes the storage, and `deinit`.
 
-    /// Where a chain of dependencies leads to of which each failed only because of the one before.
+    /// The end of a chain of dependencies, each of which failed only because of the previous one.
     struct Way: Sendable {
-      /// How many dependencies there are on it.
+      /// The number of dependencies of the chain.
       let count: Int
-      /// The last one.
+      /// The last dependency of the chain.
       let last: OperationLabel
-      /// What went wrong with that.
+      /// The failure of the last dependency.
       let end: OperationFailure
     }
 
     private struct Content: Sendable {
       var elements: [Element] = []
       var way: Way?
-      /// What this has its elements from.
+      /// The storage from which the elements come.
       var original: Storage?
     }
 
     private var content: Content
-    /// The operation that was awaited and whose failure it is; nil if that isn't known.
+    /// The awaited operation that has the failure; nil if the operation isn't known.
     let owner: OperationLabel?
 
-    /// Nil without elements; an initialiser that fails would allocate and deallocate before.
+    /// Returns a storage; nil without elements.
+    ///
+    /// The function isn't a failable initializer, because that would allocate and deallocate an object before
+    /// it fails.
     static func keeping(_ elements: [Element], owner: OperationLabel? = nil) -> Storage? {
       elements.isEmpty && owner == nil ? nil : Storage(elements, owner)
     }
@@ -40,7 +42,7 @@ extension OperationFailure {
       self.owner = owner
     }
 
-    /// The same failure, that of this operation.
+    /// Creates a storage of the same failure for an operation that was awaited.
     init(_ storage: Storage?, owner: OperationLabel) {
       content =
         storage.map {
@@ -49,44 +51,47 @@ extension OperationFailure {
       self.owner = owner
     }
 
-    /// The same for all that is the same failure, however its operation is called.
+    /// The identity of the failure, which is equal for all storages of the same failure with different
+    /// owners.
     var identity: ObjectIdentifier { ObjectIdentifier(content.original ?? self) }
 
     deinit { FlatRelease.release(exchange(&content, with: Content())) }
 
     var elements: [Element] { content.elements }
-    /// Nil when there are several errors, or one that isn't that of a dependency.
+    /// The end of a chain of dependencies; nil if there are several errors, or an error that isn't that of a
+    /// dependency.
     var way: Way? { content.way }
 
     func takeElements() -> [Element] { exchange(&content, with: Content()).elements }
   }
 
-  /// Whether this is not among the failures that were looked at; it is from now on.
+  /// Adds the failure to the failures that were seen, and returns true if it is new.
   func isNew(among seen: inout Set<ObjectIdentifier>) -> Bool {
     storage.map { seen.insert($0.identity).inserted } ?? true
   }
 
-  /// Whether both are one failure, and not two with equal errors.
+  /// Returns true if both are the same failure, and not two failures with equal errors.
   func isSame(as other: OperationFailure) -> Bool { storage?.identity == other.storage?.identity }
 
-  /// The awaited operation whose failure this is, as a step behind another one.
+  /// Returns the awaited operation that has the failure, as a step after another step.
   ///
-  /// - Parameter heading: The last step on the way to here; nil without any.
-  /// - Returns: Nil if that is the operation already, or if it isn't known.
+  /// - Parameter heading: The last step on the way to the failure; nil if there is none.
+  /// - Returns: The step; nil if the last step is the operation already, or if the operation isn't known.
   func ownerStep(after heading: FailureHeading?) -> Origin.Step? {
     guard let owner = storage?.owner, heading != .step(.dependency(owner)) else { return nil }
     return .operation(owner)
   }
 
-  /// Where the failure comes from, if all of it is that of one dependency.
+  /// The end of the chain of dependencies that leads to the failure, if the failure only comes from one
+  /// dependency.
   var way: Storage.Way? { notRunCount == 0 ? storage?.way : nil }
 }
 
 extension [OperationFailure.Element] {
-  /// The dependency that all of this is the failure of, and that failure; nil if there are several
-  /// errors, or one of another kind.
+  /// The only dependency from which the elements come, and its failure; nil if there are several errors, or
+  /// one of another kind.
   ///
-  /// The condition that refused because of the dependency doesn't count.
+  /// A condition that failed because of the dependency isn't counted as an error of another kind.
   var onlyDependency: (label: OperationLabel, failure: OperationFailure)? {
     guard let element = only, element.isInherited else { return nil }
     if let dependency = element.dependency { return dependency }
@@ -101,7 +106,7 @@ extension [OperationFailure.Element] {
 }
 
 extension OperationFailure.Element {
-  /// The dependency that this is the failure of, and that failure.
+  /// The dependency that has the failure, and the failure.
   fileprivate var dependency: (label: OperationLabel, failure: OperationFailure)? {
     guard origin.cause == .dependency, case .dependency(let label)? = origin.only else {
       return nil
@@ -121,23 +126,23 @@ extension OperationFailure.Storage.Way {
   }
 }
 
-/// Releases what holds others of its kind, as deep as a program likes, without recursion.
+/// Releases nested objects at any depth without recursion.
 ///
-/// The release of a failure in a failure, of a condition in a condition or of a group in a group
-/// would otherwise nest as many deinitialisers. The first one of a thread works through a list;
-/// those that run because of it add what they held.
+/// The release of nested failures, conditions or groups would otherwise nest as many deinitializers. The
+/// first deinitializer of a thread works through a list. The deinitializers that run because of it add their
+/// contents to the list.
 enum FlatRelease {
   private final class List {
     var values: [any Sendable] = []
   }
 
-  /// Of what a thread is releasing.
+  /// The list of contents that a thread is releasing.
   private static let current = ThreadLocal<List>()
 
-  /// Lets go of what a dying object held.
+  /// Releases the contents of an object that is being deallocated.
   ///
-  /// - Parameter value: Moved out of the object, which must not hold it any more.
-  /// - Complexity: O(n), n the number of objects that die, with constant stack depth.
+  /// - Parameter value: The contents, which were moved out of the object.
+  /// - Complexity: O(n), where n is the number of deallocated objects, with constant stack depth.
   static func release(_ value: consuming some Sendable) {
     if let list = current.value {
       list.values.append(consume value)

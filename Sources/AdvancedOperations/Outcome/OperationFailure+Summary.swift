@@ -1,22 +1,22 @@
 extension OperationFailure {
-  /// What went wrong, on one line: each error with where it came from.
+  /// Returns the errors with their origins on one line.
   ///
-  /// Shows the two ends of a long chain of dependencies, and the first few errors of each failure
-  /// that is inside of another one. What several dependencies have in common is spelt out once.
+  /// The line contains the two ends of a long chain of dependencies, and the first few errors of each nested
+  /// failure. If several dependencies have the same failure, the failure is written once.
   ///
   /// ```swift
   /// logger.error("\(operation.name ?? "") failed: \(failure.summary())")
   /// ```
   ///
-  /// - Parameter limit: How many errors are spelt out; the others are counted.
+  /// - Parameter limit: The number of errors to write out. The line contains the number of other errors.
   /// - Returns: The line, without a line break.
   public func summary(limit: Int = 3) -> String {
     var shown: Set<ObjectIdentifier> = []
-    // Names may have line breaks too.
+    // Names may contain line breaks, too.
     return summary(limit: limit, levels: 4, &shown).inOneLine
   }
 
-  // Of failures with several errors, so many levels are written inside of each other.
+  // The parameter `levels` limits the nesting of failures with several errors.
   fileprivate func summary(limit: Int, levels: Int, _ shown: inout Set<ObjectIdentifier>) -> String
   {
     var way: [FailureHeading] = []
@@ -35,7 +35,7 @@ extension OperationFailure {
     return parts.joined(separator: "; ")
   }
 
-  /// What is said of operations that didn't run; nil without any.
+  /// The remark about operations that didn't run; nil if there are none.
   var remarkOnOthers: String? {
     switch notRunCount {
     case ...0: nil
@@ -82,12 +82,12 @@ extension OperationFailure.Element {
 }
 
 extension Error {
-  /// What it says, on one line.
+  /// The text of the error, on one line.
   var inOneLine: String { (self as? OperationFailure)?.summary() ?? "\(self)".inOneLine }
 }
 
 extension String {
-  /// The lines without indentation, one after the other.
+  /// The lines of the text without indentation, joined by spaces.
   package var inOneLine: String {
     guard contains(where: \.isNewline) else { return self }
     return split(whereSeparator: \.isNewline)
@@ -96,7 +96,7 @@ extension String {
   }
 }
 
-/// Where something comes from, in the words that people read above or before it.
+/// A heading before an error, which names a part of its origin.
 enum FailureHeading: Hashable {
   case step(OperationFailure.Origin.Step)
   case cancelled
@@ -104,7 +104,7 @@ enum FailureHeading: Hashable {
   case skipped
   case rollback
   case prerequisite(String)
-  /// The middle of a long way.
+  /// A number of omitted headings in the middle of a long path.
   case more(Int)
 
   var text: String {
@@ -119,7 +119,7 @@ enum FailureHeading: Hashable {
     }
   }
 
-  /// How many headings it stands for.
+  /// The number of headings that the value represents.
   fileprivate var count: Int {
     switch self {
     case .more(let count): count
@@ -129,17 +129,17 @@ enum FailureHeading: Hashable {
 }
 
 extension [FailureHeading] {
-  /// All of a short way, or its two ends with the number of what is between them.
+  /// The texts of a short path, or the two ends of a long path with the number of headings between them.
   var texts: [String] {
     if count <= 12 { return map(\.text) }
     let hidden = dropFirst(6).dropLast(5).reduce(0) { $0 + $1.count }
     return prefix(6).map(\.text) + [Element.more(hidden).text] + suffix(5).map(\.text)
   }
 
-  /// Adds the chain along which a failure was inherited, if that is long, with no more than is
-  /// shown.
+  /// Adds the chain of dependencies along which a failure was inherited, if the chain is long, without its
+  /// middle.
   ///
-  /// - Returns: The failure at its end; nil if it isn't long.
+  /// - Returns: The failure at the end of the chain; nil if the chain isn't long.
   mutating func appendLongWay(of failure: OperationFailure) -> OperationFailure? {
     guard let way = failure.way, way.count > 12 else { return nil }
     var failure = failure

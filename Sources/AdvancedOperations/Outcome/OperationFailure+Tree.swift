@@ -1,13 +1,13 @@
-/// What a person reads of a failure: elements with the same beginning of their origins under one
-/// heading, in order of appearance.
+/// A tree for human readers, in which elements are grouped by the common beginning of their origins.
 ///
-/// Failures are in each other as deep as operations depend on each other, and one may be in many
-/// others: the tree is made and written without recursion, and what was shown isn't shown again.
+/// Headings are in order of appearance. Failures are nested as deeply as the chains of dependencies are, so
+/// the tree is created and written without recursion. A failure may be inside many others, so a failure that
+/// was shown isn't shown again.
 struct FailureTree {
   private struct Node {
-    /// Nil for one whose children are shown in its place.
+    /// The heading of the node; nil if the children of the node are shown in its place.
     var heading: FailureHeading?
-    /// Of one that has no children.
+    /// The text of a node without children.
     var text: String?
     var children: [Int] = []
   }
@@ -17,7 +17,7 @@ struct FailureTree {
     let heading: FailureHeading
   }
 
-  /// What is to be put below a node.
+  /// The content to add below a node.
   private enum Content {
     case failure(OperationFailure, isInherited: Bool)
     case conditions([OperationConditionError])
@@ -38,7 +38,7 @@ struct FailureTree {
       case .conditions(let parts):
         for part in parts { add(.step(.condition(part.condition)), part.underlying, to: parent) }
       }
-      // What comes first is filled first, as it is read.
+      // Nodes are filled in reading order.
       due[begin...].reverse()
     }
   }
@@ -115,7 +115,7 @@ struct FailureTree {
     }
   }
 
-  /// Why no attempt followed: behind all of them, and those that are inside of others first.
+  /// Adds the reasons why no attempt followed after the last attempt, the innermost reasons first.
   private mutating func addEnds(
     of element: OperationFailure.Element,
     along places: [Int],
@@ -157,8 +157,8 @@ struct FailureTree {
     }
   }
 
-  /// Whether a failure is in the tree already, and large enough not to be shown twice; it is from
-  /// now on.
+  /// Records that a failure is in the tree, and returns true if it already was and is too large to be shown
+  /// twice.
   private mutating func wasShown(_ failure: OperationFailure, isInherited: Bool) -> Bool {
     if failure.isNew(among: &shown) { return false }
     return isInherited || failure.elements.contains { $0.error is OperationFailure }
@@ -166,8 +166,9 @@ struct FailureTree {
 
   // MARK: Writing it
 
-  /// How many levels are indented: no more than a reader follows, or the text would grow with the
-  /// square of the depth.
+  /// The maximum number of levels that are indented.
+  ///
+  /// Without a maximum, the text would grow with the square of the depth.
   private static let deepest = 24
 
   func lines(depth: Int) -> [String] {
@@ -187,7 +188,7 @@ struct FailureTree {
     return lines
   }
 
-  /// A node and what is below it, as long as that is one heading at a time.
+  /// Returns a node and its descendants, as long as each has a single child.
   private func way(from node: Int) -> (headings: [Int], end: Int) {
     var headings = nodes[node].heading == nil ? [] : [node]
     var end = node
@@ -215,7 +216,7 @@ struct FailureTree {
 }
 
 extension OperationFailure.Element {
-  /// Whether the last step of its path is all that is said of its origin.
+  /// Returns true if the last step of the path is the complete description of the origin.
   fileprivate func isSaid(by step: OperationFailure.Origin.Step) -> Bool {
     if case .attempt = step, origin.cause == .body { return !isOfRollback }
     return origin.cause.isSaid(by: step)

@@ -1,8 +1,8 @@
 import CoreOperations
 
-/// Everything that went wrong with an operation, in order, each with where it came from.
+/// The errors of an operation that failed or was cancelled, each with its origin.
 ///
-/// It is what ``ResultOperation/value`` throws, so one `catch` is enough to decide what to do:
+/// ``ResultOperation/value`` throws an `OperationFailure`, so one `catch` is enough to handle every case:
 ///
 /// ```swift
 /// do {
@@ -17,7 +17,7 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// Its description is an indented tree for people:
+/// The description of a failure is an indented tree for human readers:
 ///
 /// ```
 /// child “open”
@@ -28,12 +28,12 @@ import CoreOperations
 /// 9 others did not run
 /// ```
 ///
-/// ``summary(limit:)`` is the same on one line, for logs, and what `"\(errors)"` prints of a
-/// failure that is among the ``AdvancedOperation/errors`` of an operation.
+/// ``summary(limit:)`` returns the same on one line, for logs. If a failure is among the
+/// ``AdvancedOperation/errors`` of an operation, `"\(errors)"` prints its summary.
 ///
-/// The ``elements`` are the errors of the operation one by one, and the ``rootCauses`` lead to
-/// where each of them began. The ``Origin`` of each says which operation failed, where, and whether
-/// it was a timeout:
+/// The ``elements`` are the errors of the operation. The ``rootCauses`` are the errors in which they
+/// originate. The ``Origin`` of an error contains the operation that failed, the path to it, and the cause,
+/// such as a timeout:
 ///
 /// ```swift
 /// for element in failure.rootCauses {
@@ -52,15 +52,16 @@ import CoreOperations
 /// “payment” failed: [child “payment”, attempt 2]
 /// ```
 public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStringConvertible {
-  /// One error and its origin.
+  /// An error and its origin.
   public struct Element: Sendable {
-    /// Where the error came from.
+    /// The origin of the error.
     public var origin: Origin
-    /// The error itself, as it was thrown or given.
+    /// The error, as it was thrown or passed to a method.
     public var error: any Error
-    /// Whether it is the failure of a dependency, and not this operation's own.
+    /// A Boolean value that indicates whether the error is the failure of a dependency, and not the
+    /// operation's own error.
     public var isInherited: Bool
-    /// What descriptions say of it beside that.
+    /// Additional remarks about the error for descriptions.
     var remarks: [Remark] = []
 
     /// Creates an element.
@@ -71,10 +72,10 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     }
   }
 
-  /// The errors in the order in which they came.
+  /// The errors, in the order in which they occurred.
   ///
-  /// Of many attempts, and of many operations of a scope, only the errors of the first and the last
-  /// ones are kept. Descriptions say how many others there were.
+  /// If an operation makes many attempts, or a scope has many operations, only the errors of the first and
+  /// the last ones are kept. Descriptions contain the number of omitted errors.
   public var elements: [Element] {
     get { storage?.elements ?? [] }
     _modify {
@@ -83,24 +84,23 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
       yield &elements
     }
   }
-  /// How many operations of a group didn't run because of errors that are among the elements.
+  /// The number of operations of a group that didn't run because of errors among the elements.
   public var notRunCount: Int {
     get { Int(notRun) }
     set { notRun = Int32(clamping: newValue) }
   }
-  /// Nil without elements.
+  /// The elements; nil without any.
   private(set) var storage: Storage?
-  // Small, because every outcome has one.
+  // Stored in 32 bits, because every outcome with a failure has this number.
   private var notRun: Int32
-  /// What cancelled the operation whose failure this is.
+  /// The source of the cancel of the operation; nil if it wasn't cancelled.
   private(set) var canceller: Canceller?
 
   /// Creates a failure.
   ///
   /// - Parameters:
-  ///   - elements: The errors, in order. A failure without any is that of a cancel without a
-  ///     reason.
-  ///   - notRunCount: How many operations of a group didn't run because of them.
+  ///   - elements: The errors, in order. A failure without errors represents a cancel without a reason.
+  ///   - notRunCount: The number of operations of a group that didn't run because of the errors.
   public init(elements: [Element], notRunCount: Int = 0) {
     self.init(elements: elements, notRunCount: notRunCount, canceller: nil)
   }
@@ -111,14 +111,15 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
     self.canceller = canceller
   }
 
-  /// This, as it is given to code that awaits the operation, which may throw it on.
+  /// Returns the failure for code that awaits the operation, and may rethrow the failure.
   func given(by operation: Operation) -> OperationFailure {
     var failure = self
     failure.storage = Storage(storage, owner: operation.nameAndTag)
     return failure
   }
 
-  /// Empties the storage if it isn't shared, so that a change of the elements copies nothing.
+  /// Moves the elements out of the storage if it isn't shared, so that a change of the elements doesn't copy
+  /// them.
   private mutating func takeElements() -> [Element] {
     guard isKnownUniquelyReferenced(&storage), let storage else { return elements }
     return storage.takeElements()
@@ -127,12 +128,12 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   /// The errors without their origins.
   public var errors: [any Error] { elements.map(\.error) }
 
-  /// Whether nothing here is the operation's own: all of it was inherited from dependencies.
+  /// A Boolean value that indicates whether all errors are inherited from dependencies.
   ///
-  /// Such an operation never ran, because something that it needed did not succeed. The exception
-  /// is one that `recover(name:body:)` made and whose closure passed the failure on:
-  /// ``AdvancedOperation/hasStarted`` tells them apart. False when there are no elements, and of
-  /// what children or attempts failed with.
+  /// The operation never ran, because a dependency did not succeed. The exception is an operation that
+  /// `recover(name:body:)` returns, if its closure rethrew the failure. ``AdvancedOperation/hasStarted``
+  /// distinguishes these cases. The value is false if there are no elements, and for errors of children or
+  /// attempts.
   public var isInherited: Bool {
     !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.isOfPart }
   }
@@ -140,27 +141,27 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
   /// The elements as an indented tree, without a trailing line break.
   public var description: String { indented(by: 0) }
 
-  /// The ``summary(limit:)``: what stands for the failure in a printed array of errors.
+  /// The ``summary(limit:)``, for printed arrays of errors.
   public var debugDescription: String { summary() }
 
-  /// The description, shifted to the right, to stand below a heading of yours.
+  /// Returns the description, indented for use below your own heading.
   ///
   /// ```swift
   /// print("\(operation) ended:\n\(failure.indented(by: 1))")
   /// ```
   ///
-  /// - Parameter depth: How many levels of two spaces; less than none are none.
+  /// - Parameter depth: The number of levels, of two spaces each. A negative number counts as 0.
   /// - Returns: The lines, without a trailing line break.
   public func indented(by depth: Int) -> String {
     FailureTree(self).lines(depth: depth).joined(separator: "\n")
   }
 }
 
-/// Errors that there are because of a failure of another operation.
+/// An error that is the consequence of a failure of another operation.
 protocol ConsequentialError: Error {
-  /// What went wrong with the others; without elements if that isn't known.
+  /// The failure of the other operation; without elements if it isn't known.
   var failure: OperationFailure { get }
-  /// The operation that this is the failure of, if the origin of the error doesn't say that.
+  /// The step to the other operation, if the origin of the error doesn't contain it.
   var step: OperationFailure.Origin.Step? { get }
 }
 
@@ -168,7 +169,7 @@ extension ConsequentialError {
   var step: OperationFailure.Origin.Step? { nil }
 }
 
-/// Errors that may say that a dependency did not succeed: not the operation's own.
+/// An error that may report that a dependency did not succeed, and so isn't the operation's own error.
 protocol InheritedFailure: ConsequentialError {
   var isInherited: Bool { get }
 }
@@ -178,25 +179,24 @@ extension InheritedFailure {
 }
 
 extension OperationFailure.Element {
-  /// What is known of an error beside its origin, and is no error itself.
+  /// Additional information about an error, which isn't an error itself.
   enum Remark: Sendable {
-    /// The error is that of a rollback, which undid the work of a group.
+    /// A rollback, which undoes the work of a group, threw the error.
     case rollback
-    /// No attempt followed, because the time for all of them was over.
+    /// No attempt followed, because the time limit for all attempts was exceeded.
     ///
-    /// The depth is the number of steps of the origin from this attempt on, its own included: steps
-    /// that are put around the origin later don't change it.
+    /// The depth is the number of steps of the origin from this attempt on, including the attempt. Steps that
+    /// are added around the origin later don't change the depth.
     case gaveUp(attempts: Int, limit: Duration, depth: Int)
-    /// So many attempts or operations before this one failed as well, and their errors aren't kept.
+    /// The given number of attempts or operations before this one also failed, and their errors aren't kept.
     ///
     /// The depth is the number of steps of the origin from that attempt or operation on.
     case leftOut(Int, LeftOut, depth: Int)
-    /// The error is that of a condition whose prerequisite, which was to make it hold, didn't
-    /// succeed.
+    /// A condition gave the error, and its prerequisite with this name failed.
     case prerequisite(String, OperationFailure)
   }
 
-  /// Of what there were too many to keep the errors of all.
+  /// The kind of parts of which not all errors are kept.
   enum LeftOut: Sendable {
     case attempts, operations
 
@@ -210,24 +210,24 @@ extension OperationFailure.Element {
     }
   }
 
-  /// An error that a rollback threw.
+  /// Returns an element for an error that a rollback threw.
   static func rollback(_ error: any Error) -> Self {
     var element = Self(origin: .body, error: error)
     element.remarks = [.rollback]
     return element
   }
 
-  /// Notes with the last error of a retry that the time for all attempts is over.
+  /// Adds a remark to the last error of a retry that the time limit for all attempts was exceeded.
   mutating func noteGivingUp(after attempts: Int, limit: Duration) {
     remarks.append(.gaveUp(attempts: attempts, limit: limit, depth: origin.path.count))
   }
 
-  /// Notes with an error that others before it aren't kept.
+  /// Adds a remark to an error that errors before it aren't kept.
   mutating func noteLeftOut(_ count: Int, _ kind: LeftOut) {
     remarks.append(.leftOut(count, kind, depth: origin.path.count))
   }
 
-  /// Whether it was a child or an attempt that the error came from.
+  /// A Boolean value that indicates whether the error came from a child or an attempt.
   fileprivate var isOfPart: Bool {
     switch origin.first {
     case .child, .attempt: true
@@ -235,20 +235,20 @@ extension OperationFailure.Element {
     }
   }
 
-  /// Whether a rollback threw the error.
+  /// A Boolean value that indicates whether a rollback threw the error.
   var isOfRollback: Bool {
     remarks.contains { if case .rollback = $0 { true } else { false } }
   }
 
-  /// The prerequisites that didn't succeed, and what went wrong with them.
+  /// The prerequisites that didn't succeed, with their failures.
   var prerequisites: [(name: String, failure: OperationFailure)] {
     remarks.compactMap { remark in
       if case .prerequisite(let name, let failure) = remark { (name, failure) } else { nil }
     }
   }
 
-  /// The lines behind the attempts of a retry, each with the number of steps that are left of the
-  /// origin there.
+  /// The lines to write after the attempts of a retry, each with the number of steps of the origin from there
+  /// on.
   var ends: [(depth: Int, text: String)] {
     remarks.compactMap { remark in
       guard case .gaveUp(let attempts, let limit, let depth) = remark else { return nil }
@@ -257,8 +257,8 @@ extension OperationFailure.Element {
     }
   }
 
-  /// The lines before an error of which others aren't kept, each with the number of steps that are
-  /// left of the origin there.
+  /// The lines to write before an error for omitted errors, each with the number of steps of the origin from
+  /// there on.
   var gaps: [(depth: Int, text: String)] {
     remarks.compactMap { remark in
       guard case .leftOut(let count, let kind, let depth) = remark else { return nil }
@@ -266,7 +266,7 @@ extension OperationFailure.Element {
     }
   }
 
-  /// The same error, which came from one more step.
+  /// Returns the element with one more step around its origin.
   func within(_ step: OperationFailure.Origin.Step) -> Self {
     var element = self
     element.origin = origin.within(step)

@@ -1,4 +1,4 @@
-/// How an operation ended: the one terminal answer, decided at the first accepted finish.
+/// The outcome of an operation, which is decided once and doesn't change.
 ///
 /// ```swift
 /// switch operation.outcome {
@@ -9,14 +9,16 @@
 /// }
 /// ```
 public enum OperationOutcome: Sendable {
-  /// It ran and reported no error.
+  /// The operation ran and reported no error.
   case succeeded
-  /// It, or something that it needed, failed.
+  /// The operation, or an operation that it needed, failed.
   case failed(OperationFailure)
-  /// It was cancelled before its end was decided; the reasons and what else went wrong.
+  /// The operation was cancelled before its end was decided; the failure has the reasons and other errors.
   case cancelled(OperationFailure)
-  /// There was nothing to do, and no error: a condition, a claim, a predecessor or the body said
-  /// so.
+  /// The operation had nothing to do, which isn't an error.
+  ///
+  /// A condition, a claim, the operation that provides the input, or the body of the operation gave the
+  /// reason.
   case skipped(reason: String)
 
   /// The case of an outcome, without its failure or reason.
@@ -27,7 +29,7 @@ public enum OperationOutcome: Sendable {
   public enum Kind: String, Sendable, Hashable, CaseIterable {
     /// The operation ran and reported no error.
     case succeeded
-    /// The operation, or something that it needed, failed.
+    /// The operation, or an operation that it needed, failed.
     case failed
     /// The operation was cancelled.
     case cancelled
@@ -45,16 +47,16 @@ public enum OperationOutcome: Sendable {
     }
   }
 
-  /// Whether this is ``succeeded``.
+  /// A Boolean value that indicates whether the outcome is ``succeeded``.
   public var isSuccess: Bool { kind == .succeeded }
 
-  /// Whether this is ``failed(_:)``; false for ``cancelled(_:)``.
+  /// A Boolean value that indicates whether the outcome is ``failed(_:)``; false for ``cancelled(_:)``.
   public var isFailed: Bool { kind == .failed }
 
-  /// Whether this is ``cancelled(_:)``.
+  /// A Boolean value that indicates whether the outcome is ``cancelled(_:)``.
   public var isCancelled: Bool { kind == .cancelled }
 
-  /// Whether this is ``skipped(reason:)``.
+  /// A Boolean value that indicates whether the outcome is ``skipped(reason:)``.
   public var isSkipped: Bool { kind == .skipped }
 
   /// The description on one line.
@@ -68,7 +70,7 @@ public enum OperationOutcome: Sendable {
     }
   }
 
-  /// The case, behind the name of an operation in a sentence.
+  /// The case as the predicate of a sentence about the operation.
   var predicate: String {
     switch self {
     case .succeeded, .failed: kind.rawValue
@@ -76,11 +78,11 @@ public enum OperationOutcome: Sendable {
     }
   }
 
-  /// Whether the operation never ran because of its dependencies: all that went wrong was
-  /// inherited.
+  /// A Boolean value that indicates whether all errors of the operation are inherited, so that it never ran
+  /// because of its dependencies.
   public var isInherited: Bool { failure?.isInherited ?? false }
 
-  /// What went wrong; nil for ``succeeded`` and ``skipped(reason:)``.
+  /// The failure; nil for ``succeeded`` and ``skipped(reason:)``.
   public var failure: OperationFailure? {
     switch self {
     case .failed(let failure), .cancelled(let failure): failure
@@ -90,7 +92,7 @@ public enum OperationOutcome: Sendable {
 }
 
 extension OperationOutcome: CustomStringConvertible {
-  /// One word, and the reason or failure when there is one.
+  /// A word for the outcome, and the reason or the failure if there is one.
   public var description: String {
     switch self {
     case .succeeded: "succeeded"
@@ -102,7 +104,7 @@ extension OperationOutcome: CustomStringConvertible {
   }
 }
 
-/// There is nothing to do: what a body throws to end its operation as skipped.
+/// An error that a body throws to end its operation as skipped, because there is nothing to do.
 ///
 /// ```swift
 /// let download = ResultOperation(name: "download") {
@@ -112,28 +114,28 @@ extension OperationOutcome: CustomStringConvertible {
 /// }
 /// ```
 ///
-/// That is no error. The outcome is ``OperationOutcome/skipped(reason:)``, as after a condition
-/// that skips: operations that were made with ``ResultOperation/then(name:retry:body:)`` are
-/// skipped with the same reason, other dependents go on, a group has no error of it, and a retry
-/// policy isn't consulted. When the operation was cancelled before, it is cancelled.
+/// A skip isn't a failure. The outcome is ``OperationOutcome/skipped(reason:)``, as after a condition that
+/// skips. Operations that were created with ``ResultOperation/then(name:retry:body:)`` are skipped with the
+/// same reason. Other dependents continue, a group has no error, and a retry policy isn't consulted. If the
+/// operation was cancelled before, its outcome is cancelled.
 ///
-/// An override of ``AdvancedOperation/execute()`` calls ``AdvancedOperation/skip(reason:)``, or
-/// gives the error to ``AdvancedOperation/finish(withError:)``.
+/// In an override of ``AdvancedOperation/execute()``, call ``AdvancedOperation/skip(reason:)``, or pass the
+/// error to ``AdvancedOperation/finish(withError:)``.
 ///
-/// It is also the error of ``ResultOperation/value`` of an operation that was skipped, in an
-/// ``OperationFailure`` whose ``OperationFailure/skipReason`` isn't nil. A body that doesn't catch
-/// that one fails: it needed a value that isn't there.
+/// If an operation was skipped, its ``ResultOperation/value`` throws an ``OperationFailure`` with this error
+/// and a ``OperationFailure/skipReason``. A body that awaits the value and doesn't catch that failure fails,
+/// because it needs a value that doesn't exist.
 public struct OperationSkipped: Error, Hashable, CustomStringConvertible {
-  /// Why there was nothing to do.
+  /// The reason why there is nothing to do.
   public var reason: String
   /// Creates the error.
   public init(reason: String) { self.reason = reason }
-  /// One sentence with the reason.
-  public var description: String { "It was skipped: \(reason)." }
+  /// A sentence with the reason.
+  public var description: String { "The operation was skipped: \(reason)." }
 }
 
 extension OperationFailure.Element {
-  /// Why there was nothing to do, if the body of the operation itself said so.
+  /// The reason of the skip, if the body of the operation itself threw the error.
   var skipReasonOfBody: String? {
     guard let skipped = error as? OperationSkipped, origin == .body else { return nil }
     return skipped.reason

@@ -103,7 +103,7 @@ import Testing
     world.run(impatient)
     #expect(lines.entries.contains("flaky: attempt 1 failed, tries again in 10 s: flaw 1"))
     #expect(lines.entries.contains("flaky: attempt 2 failed, tries again in 20 s: flaw 2"))
-    #expect(lines.entries.contains("flaky: attempt 1 failed, tries again at once: flaw 1"))
+    #expect(lines.entries.contains("flaky: attempt 1 failed, tries again immediately: flaw 1"))
   }
 
   @Test func `timelines have a mark for it`() throws {

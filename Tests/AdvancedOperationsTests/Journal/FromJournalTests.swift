@@ -243,7 +243,7 @@ private struct Around: OperationInterceptor {
     #expect(bodies.count == 0)
     #expect(probe.evaluationCount == 0)
     let error = try #require(build.outcome?.failure?.first(OperationJournalError.self))
-    #expect("\(error)" == "The journal can't say whether “build” was done: flaw 3")
+    #expect("\(error)" == "The journal failed to look up “build”: flaw 3")
   }
 
   @Test func `is found by the key, which is also the name unless there is one`() {
