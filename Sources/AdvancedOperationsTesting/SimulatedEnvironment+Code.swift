@@ -2,22 +2,22 @@ public import AdvancedOperations
 import CoreOperations
 
 extension SimulatedEnvironment {
-  /// Runs async code in the simulation until it has returned, and gives its value.
+  /// Runs async code in the simulation, and returns its value.
   ///
-  /// The code is part of the simulated world: each of its parts is a step, and time moves when
-  /// nothing else can happen. It may add operations to queues of the simulation, await them, and
-  /// open scopes with `withOperations`, which take the environment of the simulation.
+  /// The code is part of the simulation: each of its parts is a step, and time moves if no step is left. The
+  /// code may add operations to queues of the simulation, and await them. A scope that it opens with
+  /// `withOperations` has the environment of the simulation.
   ///
   /// ```swift
   /// let response = try simulation.run { try await handler(request) }
   /// #expect(response.status == 200)
   /// ```
   ///
-  /// What the code has begun and not awaited is left as it is when it returns; ``run()`` goes on
-  /// with it. The code runs on the executor of the simulation until it leaves that by itself: with
-  /// `Task.sleep`, in a `Task {}` of its own or a detached task, on the main actor, or in real
-  /// input and output. Sleep by the clock of the ``environment`` instead:
-  /// `environment.clock.sleep(for:)`.
+  /// Operations and tasks that the code doesn't await can be unfinished when the code returns. To continue
+  /// them, call ``run()``. The code runs on the executor of the simulation until it leaves the simulation.
+  /// Code leaves the simulation with `Task.sleep`, in a `Task {}` that it creates, in a detached task, on the
+  /// main actor, or in real input and output. Instead of `Task.sleep`, call `environment.clock.sleep(for:)`
+  /// of the ``environment``.
   ///
   /// A closure without `await` that returns a `Bool` is the condition of
   /// ``run(fileID:line:until:)`` instead, unless you use the value. Code with `await` runs once, and
@@ -26,14 +26,14 @@ extension SimulatedEnvironment {
   /// `#expect(try simulation.run { await server.hasOrder })`.
   ///
   /// - Parameters:
-  ///   - fileID: Where this is called.
-  ///   - line: The line of that.
-  ///   - body: The code. It finds the task-locals of the caller.
-  /// - Returns: What the code returned.
-  /// - Throws: What the code throws. ``ExpectationFailure`` when the code has not returned although
-  ///   nothing can happen any more; it names the operation that the code waits for and what keeps
-  ///   that, or else what has left the simulation. The code is cancelled. `CancellationError` when
-  ///   the task that calls this is cancelled before the code has returned.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  ///   - body: The code, which has the task-locals of the caller.
+  /// - Returns: The value of the code.
+  /// - Throws: The error of the code. Throws ``ExpectationFailure`` if nothing can happen any more and the
+  ///   code has not returned; the code is cancelled then. The failure names the operation that the code waits
+  ///   for, with the causes of its wait, or else the operations that have left the simulation. Throws
+  ///   `CancellationError` if the calling task is cancelled before the code has returned.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run<Value: Sendable>(
     fileID: String = #fileID,
@@ -53,9 +53,9 @@ extension SimulatedEnvironment {
 
   /// Evaluates a condition on its own, without running the operation.
   ///
-  /// A condition that has to wait does so in the simulation: it finds the simulation's clock as
-  /// that of the operation, unless the operation has an environment of its own, and the operation
-  /// as `AdvancedOperation.current`. The condition's prerequisite isn't run.
+  /// A condition that waits does so in the simulation. The operation has the environment of the simulation,
+  /// unless it has another environment already. During the evaluation, the operation is
+  /// `AdvancedOperation.current`. The condition's prerequisite operation isn't run.
   ///
   /// ```swift
   /// let result = try simulation.evaluate(FileExists("/no/such/file"))
@@ -64,13 +64,13 @@ extension SimulatedEnvironment {
   ///
   /// - Parameters:
   ///   - condition: The condition.
-  ///   - operation: The operation that the condition looks at.
-  ///   - fileID: Where this is called.
-  ///   - line: The line of that.
-  /// - Returns: The result of `immediateResult(for:)`, or else that of `evaluate(for:)`.
-  /// - Throws: ``ExpectationFailure`` when the condition has no result although nothing can happen
-  ///   any more; it names what has left the simulation, and the condition's task is cancelled.
-  ///   `CancellationError` when the task that calls this is cancelled first.
+  ///   - operation: The operation for which the condition is evaluated.
+  ///   - fileID: The file of the call.
+  ///   - line: The line of the call.
+  /// - Returns: The result of `immediateResult(for:)`, or else the result of `evaluate(for:)`.
+  /// - Throws: ``ExpectationFailure`` if nothing can happen any more and the condition has no result; the
+  ///   task of the condition is cancelled then. The failure names the operations that have left the
+  ///   simulation. Throws `CancellationError` if the calling task is cancelled first.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func evaluate(
     _ condition: any OperationCondition,
@@ -94,9 +94,9 @@ extension SimulatedEnvironment {
     )
   }
 
-  /// Runs code until it has ended; cancels it when nothing can happen before that.
+  /// Runs code until it has returned; cancels the code if nothing can happen any more.
   ///
-  /// - Returns: The result, or nil and why nothing happens.
+  /// - Returns: The result, or nil and the reason why nothing happens.
   private func runCode<Value: Sendable>(
     _ name: String,
     call: String,
@@ -130,12 +130,12 @@ extension SimulatedEnvironment {
     return (nil, problem)
   }
 
-  /// Why the simulation stands still, in sentences.
+  /// Returns the reason why nothing can happen any more, in sentences.
   ///
   /// - Parameters:
-  ///   - awaited: What the code waits for, if that is known.
+  ///   - awaited: The operations that the code waits for, if they are known.
   ///   - subject: The code.
-  /// - Returns: A line for each of them.
+  /// - Returns: A line for each awaited operation, or else the strays of the simulation.
   private func whyNothingHappens(
     awaiting awaited: [Operation],
     by subject: StepSubject

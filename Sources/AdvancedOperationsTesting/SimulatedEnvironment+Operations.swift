@@ -4,18 +4,18 @@ import CoreOperations
 extension SimulatedEnvironment {
   /// Whether the simulation keeps the operations that it sees, until it is released itself.
   ///
-  /// False unless it is set. A `RetryOperation` releases an attempt that has ended, and a
-  /// `RepeatOperation` a round. Set this before the run to look at them afterwards with
-  /// ``operations(named:as:fileID:line:)``. What an operation does when it is released can't be
-  /// seen then.
+  /// The default is false. A `RetryOperation` releases an attempt that has finished, and a `RepeatOperation`
+  /// releases a round. To inspect these operations after a run with ``operations(named:as:fileID:line:)``,
+  /// set this property to true before the run. If it is true, a test can't observe the effects of the release
+  /// of an operation.
   public var keepsOperations: Bool {
     get { simulation.withState { $0.names.keepsOperations } }
     set { simulation.keepOperations(newValue) }
   }
 
-  /// Returns the operation of a name that the simulation has seen.
+  /// Returns the operation with a name, among the operations that the simulation has seen.
   ///
-  /// So a test reaches the operations that the workflow creates itself: the attempts of a
+  /// With this method, a test accesses the operations that the workflow creates itself: the attempts of a
   /// `RetryOperation`, the rounds of a `RepeatOperation`, the children of a group.
   ///
   /// ```swift
@@ -24,20 +24,20 @@ extension SimulatedEnvironment {
   /// part.cancel()
   /// ```
   ///
-  /// A simulation has seen an operation as soon as it was added to one of its queues. For a plain
-  /// `Operation` that is when it starts. An operation that was released can't be found; see
-  /// ``keepsOperations``.
+  /// A simulation has seen an operation as soon as it was added to a queue of the simulation. A simulation
+  /// sees a plain `Operation` only when the operation starts. An operation that was released can't be found;
+  /// see ``keepsOperations``.
   ///
   /// - Parameters:
-  ///   - name: The name of the operation, or its name in ``log`` if no operation has the name: the
-  ///     second one that is called “fetch” is “fetch #2” there. An operation without a name is
-  ///     called by its type.
+  ///   - name: The name of the operation, or its name in the ``log`` if no operation has the name. The log
+  ///     contains the second operation with the name “fetch” as “fetch #2”. If an operation has no name, its
+  ///     type is its name.
   ///   - type: The type of the operation; operations of other types aren't considered.
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
   /// - Returns: The operation.
-  /// - Throws: ``ExpectationFailure`` if there is no such operation, with the names that the
-  ///   simulation has seen, and if there are several.
+  /// - Throws: ``ExpectationFailure`` if the operation doesn't exist, with the names that the simulation has
+  ///   seen. Throws the same error if there are several such operations.
   /// - Complexity: O(n), n the number of operations that the simulation has seen.
   public func operation<Found: Operation>(
     named name: String,
@@ -60,8 +60,8 @@ extension SimulatedEnvironment {
 
   /// Returns the operations of a name, in the order in which the simulation has seen them.
   ///
-  /// Attempts of a `RetryOperation` come one after the other. Each is released when it has ended,
-  /// so keep them for a look at all:
+  /// A `RetryOperation` creates one attempt after the other, and releases each attempt when it has finished.
+  /// To inspect all attempts, keep them:
   ///
   /// ```swift
   /// simulation.keepsOperations = true
@@ -72,13 +72,14 @@ extension SimulatedEnvironment {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: The name of the operations, or the name in ``log`` of one of them if no operation
-  ///     has the name.
+  ///   - name: The name of the operations, or the name of one of them in the ``log`` if no operation has the
+  ///     name.
   ///   - type: The type of the operations; operations of other types aren't considered.
   ///   - fileID: The file of the call.
   ///   - line: The line of the call.
-  /// - Returns: The operations that exist; one at least.
-  /// - Throws: ``ExpectationFailure`` if there is none, with the names that the simulation has seen.
+  /// - Returns: The operations with the name; one at least.
+  /// - Throws: ``ExpectationFailure`` if the operation doesn't exist, with the names that the simulation has
+  ///   seen.
   /// - Complexity: O(n), n the number of operations that the simulation has seen.
   public func operations<Found: Operation>(
     named name: String,
@@ -125,7 +126,7 @@ extension SimulatedEnvironment {
     return sentences.joined(separator: " ")
   }
 
-  /// The first ten.
+  /// Lists the first ten names, and the number of further names.
   private static func list(_ names: [String]) -> String {
     names.prefix(10).joined(separator: ", ")
       + (names.count > 10 ? " and \(names.count - 10) more" : "")

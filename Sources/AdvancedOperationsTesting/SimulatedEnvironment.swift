@@ -1,12 +1,12 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// A world in which a test moves the time, and one thing happens at a time.
+/// An environment with virtual time, in which a test runs operations one step at a time.
 ///
-/// Everything that operations do in it (decisions of queues, starts, async bodies, conditions,
-/// timeouts, retries) becomes a step. ``run()`` takes the steps one after the other on the calling
+/// A *step* is one action of a queue or an operation: a decision, a start, a part of an async body
+/// or condition, a timeout, a retry. ``run()`` takes the steps one after the other on the calling
 /// thread. Each time it picks one of the pending steps at random. The seed determines the picks, so
-/// equal seeds give equal interleavings and equal ``log``s. If no step is pending, time moves to
+/// equal seeds lead to equal interleavings and equal ``log``s. If no step is pending, time moves to
 /// the next timer, so that a day of waiting takes no time.
 ///
 /// ```swift
@@ -19,28 +19,27 @@ import CoreOperations
 /// #expect(simulation.now == .seconds(120))
 /// ```
 ///
-/// What leaves the simulation (a thread of its own, a real sleep, the main actor) isn't waited for;
-/// ``strays`` names it. What would go on in silence is reported on standard error after ten seconds
-/// of real time: a step that blocks its thread, steps that nothing runs because ``run()`` was
-/// forgotten, and a run that doesn't end because the workflow doesn't. Calls of ``step()`` one
-/// after the other are one run.
+/// A simulation doesn't wait for code that leaves it: for another thread, a real sleep, or the main
+/// actor. ``strays`` contains the operations of such code. After ten seconds of real time, the
+/// simulation reports a problem on standard error: a step that blocks its thread, pending steps
+/// that nothing runs, or a run that doesn't end. Consecutive calls of ``step()`` are one run.
 ///
 /// Keep a simulation as long as its operations are to run. When you release it, its queues release
-/// the operations that have not finished. Such an operation keeps its state, is in no queue, and
-/// has no dependencies; its body, conditions and observers are released without being called, and
-/// an operation that you add later isn't taken in. Only tasks stay in memory: Swift can't release a
-/// task that is suspended or has not begun. Each of them keeps what its own code uses. To release
-/// that too, call `cancelAllOperations()` on the queues, and ``run()``, before you release the
-/// simulation.
+/// the operations that have not finished. Such an operation keeps its state, isn't in a queue, and
+/// has no dependencies. Its body, conditions and observers are released without being called. If
+/// you add an operation later, the queue doesn't accept it. Only tasks stay in memory, because
+/// Swift can't release a task that is suspended or has not begun. Each of these tasks keeps the
+/// objects that its code uses. To release them too, call `cancelAllOperations()` on the queues, and
+/// ``run()``, before you release the simulation.
 ///
-/// One thread at a time runs a simulation; everything else can be used from any.
+/// Only one thread at a time may run a simulation. You can use all other members from any thread.
 public final class SimulatedEnvironment: Sendable {
   let simulation: Simulation
 
-  /// The seeds that a test runs with unless it has a reason for others: 1 to 10.
+  /// The seeds for a test that has no reason for other seeds: 1 to 10.
   ///
-  /// One seed is one order of steps, and hides the mistakes that only another order shows. With
-  /// these seeds as arguments a test runs in up to ten orders:
+  /// A seed determines one order of the steps. A test with one seed misses bugs that occur only in
+  /// another order. With these seeds as arguments, a test runs in up to ten orders:
   ///
   /// ```swift
   /// @Test(arguments: SimulatedEnvironment.seeds)
@@ -54,28 +53,29 @@ public final class SimulatedEnvironment: Sendable {
   /// }
   /// ```
   ///
-  /// Swift Testing prints the argument of a case that fails, and ``ExpectationFailure`` the seed.
-  /// To try every order, call
+  /// Swift Testing prints the argument of a failed case, and ``ExpectationFailure`` contains the
+  /// seed. To try every order, call
   /// ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)``.
   public static let seeds: ClosedRange<UInt64> = 1...10
 
-  /// Creates a world at time zero, with a claim domain of its own.
+  /// Creates a simulation at time zero, with a separate claim domain.
   ///
-  /// - Parameter seed: Equal seeds give equal runs.
+  /// - Parameter seed: The seed of all random choices; equal seeds lead to equal runs.
   public convenience init(seed: UInt64) {
     self.init(simulation: Simulation(seed: seed, chooser: SeededChooser(seed: seed)))
   }
 
-  /// Creates a world that goes the way of a schedule, as a ``ScheduleFailure`` carries it.
+  /// Creates a simulation that replays a schedule, such as the schedule of a ``ScheduleFailure``.
   ///
   /// ```swift
   /// let simulation = SimulatedEnvironment(replaying: "1;2=1")
   /// ```
   ///
-  /// Whether the schedule fits what was run is in ``replayMismatch`` afterwards.
+  /// If the schedule doesn't fit the workflow, ``replayMismatch`` isn't nil after the run.
   ///
-  /// - Parameter schedule: Where the schedule says nothing, the first of the pending steps is
-  ///   taken; nil is returned for what is no schedule.
+  /// - Parameter schedule: The text of the schedule. At choices that the schedule doesn't contain,
+  ///   the simulation takes the first pending step. If the text isn't a schedule, the initializer
+  ///   returns nil.
   public convenience init?(replaying schedule: String) {
     guard let schedule = Schedule(schedule) else { return nil }
     self.init(
@@ -87,10 +87,10 @@ public final class SimulatedEnvironment: Sendable {
 
   deinit { simulation.abandon() }
 
-  /// What the simulation began with; print it when a test fails.
+  /// The seed of the simulation; print it if a test fails.
   public var seed: UInt64 { simulation.seed }
 
-  /// The environment to give to queues.
+  /// The environment for queues of the simulation.
   public var environment: OperationEnvironment {
     var environment = OperationEnvironment(
       clock: OperationClock(source: SimulatedClock(simulation: simulation)),
@@ -110,14 +110,15 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Takes steps, and moves time, until nothing can happen any more.
   ///
-  /// A workflow without an end (a `RepeatOperation` without `times`, a retry that goes on for
-  /// ever) keeps it going for ever: `run(until:)` ends at a time. A body that sleeps until the end
-  /// of time, such as `clock.sleep(for: .seconds(Int64.max))`, doesn't: time never moves there, and
-  /// the operation is among the ``strays``.
+  /// If a workflow has no end, this method never returns. Examples are a `RepeatOperation` without
+  /// `times`, and an endless retry. Call `run(until:)` instead, which ends at a time. The method
+  /// does return if a body sleeps until the end of time, as with
+  /// `clock.sleep(for: .seconds(Int64.max))`. Virtual time never moves to the end of time, and the
+  /// operation is among the ``strays``.
   ///
-  /// If the task that calls this is cancelled, as by the `.timeLimit` of a test, the run ends
-  /// before the next step. Standard error then says so, with the last steps, because what a test
-  /// finds afterwards isn't the end of its workflow.
+  /// If the calling task is cancelled, for example by the `.timeLimit` of a test, the run ends
+  /// before the next step. The simulation then reports the last steps on standard error, because
+  /// the test inspects an unfinished workflow.
   ///
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run() { simulation.run(until: nil, call: Simulation.wholeRun) { false } }
@@ -140,9 +141,9 @@ public final class SimulatedEnvironment: Sendable {
   ///   - line: The line of the call.
   ///   - condition: The condition, which is evaluated before each step, on the calling thread.
   /// - Throws: ``ExpectationFailure`` if nothing can happen any more and the condition is still
-  ///   false; it names the operations that have not finished, and what each of them waits for. An
-  ///   error that the condition throws, which ends the run. `CancellationError` if the task that
-  ///   calls this is cancelled first; see ``run()``.
+  ///   false. The failure names the operations that have not finished, with the causes of their
+  ///   waits. Throws the error of the condition, which ends the run. Throws `CancellationError` if
+  ///   the calling task is cancelled first; see ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run(
     fileID: String = #fileID,
@@ -172,52 +173,53 @@ public final class SimulatedEnvironment: Sendable {
     }
   }
 
-  /// Takes the steps that happen until a time, and moves time to it.
+  /// Takes the steps until a virtual time, and moves time forward to it.
   ///
-  /// If the task that calls this is cancelled, it ends as ``run()`` does.
+  /// If the calling task is cancelled, the run ends before the next step, as in ``run()``.
   ///
-  /// - Parameter time: One in the past takes what is due now, without moving time. With the end of
-  ///   time, this is the same as ``run()``.
+  /// - Parameter time: The virtual time. With a time in the past, the method takes only the steps
+  ///   that are due, and doesn't move time. With the end of time, it is the same as ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func run(until time: Duration) {
     simulation.run(until: time, call: "run(until:)") { false }
   }
 
-  /// Takes the steps that happen within a time, and moves time to its end.
+  /// Takes the steps within a duration, and moves time forward by the duration.
   ///
-  /// If the task that calls this is cancelled, it ends as ``run()`` does.
+  /// If the calling task is cancelled, the run ends before the next step, as in ``run()``.
   ///
-  /// - Parameter duration: Zero, or less, takes what is due now, without moving time.
+  /// - Parameter duration: The duration. If it isn't positive, the method takes only the steps that
+  ///   are due, and doesn't move time.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   public func advance(by duration: Duration) {
     let end = simulation.now.saturatingAdding(duration)
     simulation.run(until: end, call: "advance(by:)") { false }
   }
 
-  /// Takes one step; moves time first when nothing can be done before the next timer.
+  /// Takes one step; moves time first if no step can be taken before the next timer.
   ///
-  /// - Returns: Whether there was one. False if the task is cancelled; see ``run()``.
+  /// - Returns: Whether a step was taken. False if the calling task is cancelled; see ``run()``.
   /// - Precondition: Not called from a step, nor while another thread runs the simulation.
   @discardableResult
   public func step() -> Bool { simulation.stepOnce() }
 
-  /// Adds a step that does something, at whichever moment the schedule picks.
+  /// Adds a step that calls a closure, at a moment that the schedule picks.
   ///
-  /// What a test does from outside, a cancel for example, so meets the operations in all of their
-  /// states, instead of in the one that the test was written for.
+  /// With such a step, an action of the test, for example a cancel, meets the operations in all of
+  /// their states. Without it, the action meets only the state that the test was written for.
   ///
   /// ```swift
   /// simulation.addStep("cancel") { upload.cancel() }
   /// simulation.run()
   /// ```
   ///
-  /// Time moves when no step is left, so this step is taken at the time at which it was added. One
-  /// *at any time* doesn't keep time from moving: when only such steps are left and a timer is due
-  /// later, the schedule picks one of them or lets time move on to that timer. Without a timer they
-  /// are taken. So it meets what sleeps, too: a body, the delay before a retry, a time limit. An
-  /// exploration that is complete has tried all of these moments, and each is equally likely in its
-  /// schedules at random. In a simulation with a seed, the step is nearly always taken at one of
-  /// the first times.
+  /// Time moves only if no step is left, so this step is taken at the time at which it was added. A
+  /// step *at any time* doesn't keep time from moving. If only such steps are left and a timer is
+  /// due later, the schedule takes one of them, or moves time to the timer. If no timer is left,
+  /// the steps are taken. A step at any time can therefore happen during a sleep of a body, the
+  /// delay before a retry, or a time limit. A complete exploration has tried all of these moments.
+  /// In the random schedules of an incomplete exploration, each moment is equally likely. In a
+  /// simulation with a seed, the step is nearly always taken at one of the first times.
   ///
   /// ```swift
   /// let report = try exploreSchedules { simulation in
@@ -236,9 +238,9 @@ public final class SimulatedEnvironment: Sendable {
   /// ``run(until:)`` and ``advance(by:)`` may leave such a step for the next run.
   ///
   /// - Parameters:
-  ///   - name: What the step is called in ``pending`` and ``log``.
+  ///   - name: The name of the step in ``pending`` and ``log``.
   ///   - atAnyTime: Whether time may move before the step is taken.
-  ///   - body: Runs once, without a lock held.
+  ///   - body: The closure, which is called once, without a lock held.
   public func addStep(
     _ name: String,
     atAnyTime: Bool = false,
@@ -247,33 +249,34 @@ public final class SimulatedEnvironment: Sendable {
     simulation.add(.work(body), named: name, atAnyTime: atAnyTime)
   }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
-  /// The names of the steps that could be next, in the order in which they became so.
+  /// The names of the pending steps, in the order in which they became pending.
   ///
-  /// The name of a step says what it does, and for which operation or queue: `start download`,
-  /// `task of download`. A second operation with the same name gets the number 2: `start download
-  /// #2`. So do a second task and a second timer of one operation: `task of download #2` is an
-  /// `async let` or a task of a group. A task keeps its name for all of its parts. In `actor turn
-  /// of download`, an actor runs a call of the operation, and calls that others make in the
-  /// meantime. Names are for reading only: a simulation doesn't tell steps apart by their names.
+  /// The name of a step consists of an action and its subject: `start download`,
+  /// `task of download`. A second operation with the same name gets the number 2:
+  /// `start download #2`. A second task or timer of an operation gets a number as well:
+  /// `task of download #2` is an `async let` or a task of a group. A task keeps its name for all of
+  /// its parts. In `actor turn of download`, an actor runs a call of the operation, and calls that
+  /// arrive in the meantime. Names are for reading only: a simulation doesn't identify steps by
+  /// their names.
   ///
-  /// A timer isn't a step before it is due. So an empty list doesn't mean that nothing will happen.
+  /// A timer isn't a step before it is due, so an empty list doesn't mean that nothing will happen.
   public var pending: [String] { simulation.pending }
 
-  /// What has happened, a line each: which step was picked, and which states were entered.
+  /// The log of the simulation, with a line for each step and for each state that an operation
+  /// entered.
   ///
-  /// Equal byte for byte for equal seeds. If lines are left off because of the ``logLimit``, the
-  /// first line says how many.
+  /// The logs of equal seeds are equal byte for byte. If lines are left off because of the
+  /// ``logLimit``, the first line contains their number.
   ///
-  /// An exploration releases the log of a schedule that leaves operations unfinished: it is empty
-  /// when the exploration has gone on to the next one.
+  /// If a schedule leaves operations unfinished, an exploration releases its log: the log is empty
+  /// when the exploration has continued with the next schedule.
   ///
   /// - Complexity: O(n), n the number of lines.
   public var log: String { simulation.log.text }
 
-  /// The number of lines that the ``log`` keeps, which are the last ones; 100,000 unless set, and
-  /// nil for all lines.
+  /// The number of last lines that the ``log`` keeps; 100,000 by default, and nil for all lines.
   ///
   /// A round of a poll takes about ten lines, and a line about 100 bytes. With 0 a simulation keeps
   /// no log. Explorations compare all lines, including those that are left off.
@@ -283,7 +286,7 @@ public final class SimulatedEnvironment: Sendable {
   /// simulation.run(until: .seconds(86_400 * 365))
   /// ```
   ///
-  /// - Precondition: Not negative.
+  /// - Precondition: The limit isn't negative.
   public var logLimit: Int? {
     get { simulation.log.limit }
     set {
@@ -297,19 +300,19 @@ public final class SimulatedEnvironment: Sendable {
   /// The operations whose conditions or bodies have not ended, although nothing can happen any
   /// more.
   ///
-  /// A body that sleeps by the clock until the end of time is listed with that as the reason.
+  /// If a body sleeps by the clock until the end of time, its operation is listed with this reason.
   ///
-  /// Such an operation waits for something that the simulation doesn't know: a detached task, a
-  /// real sleep, the main actor, an executor of its own; or for something that doesn't come. What
-  /// waits for a ``ConditionProbe`` or is a ``HeldOperation`` waits for the test, and isn't listed.
-  /// Empty as long as a step or a timer is pending.
+  /// Such an operation waits for something outside of the simulation: a detached task, a real
+  /// sleep, the main actor, another executor. Or it waits for an event that never happens. A
+  /// ``HeldOperation``, and an operation that waits for a ``ConditionProbe``, wait for the test,
+  /// and aren't listed. The list is empty as long as a step or a timer is pending.
   public var strays: [StrayOperation] { simulation.strays }
 
-  /// Which choices of the schedule that is replayed could not be made; nil when all were.
+  /// The choices of the replayed schedule that could not be made, in words; nil if all were made.
   ///
-  /// Then the workflow isn't the one in which the schedule was found, or not any more. Look at it
-  /// when the simulation has run: before that, the choices to come are named. Always nil unless the
-  /// simulation was made with ``init(replaying:)``.
+  /// If the property isn't nil, the schedule was found in another workflow, or the workflow has
+  /// changed. Read it after the run, because it also names choices that the run has yet to make.
+  /// The property is always nil unless the simulation was created with ``init(replaying:)``.
   ///
   /// ```swift
   /// let simulation = try #require(SimulatedEnvironment(replaying: "1;2=1"))
@@ -323,11 +326,11 @@ public final class SimulatedEnvironment: Sendable {
   /// The number of operations, queues, tasks and names that are kept for the names of steps.
   package var rememberedNameCount: Int { simulation.withState { $0.names.count } }
 
-  /// The real time after which a step, a run, or a wait for one is reported; ten seconds unless
-  /// set.
+  /// The real time after which the simulation reports that it can't progress; ten seconds by
+  /// default.
   ///
-  /// That is a step that blocks its thread, a run that doesn't end, and steps that are pending
-  /// while nothing runs them.
+  /// The simulation reports a step that blocks its thread, a run that doesn't end, and pending
+  /// steps that nothing runs.
   public var watchdogInterval: Duration {
     get { simulation.watchdogInterval }
     set { simulation.watchdogInterval = newValue }
@@ -335,14 +338,14 @@ public final class SimulatedEnvironment: Sendable {
 
   /// Whether a step that blocks its thread for ``watchdogInterval`` of real time ends the process.
   ///
-  /// False unless it is set: the report goes to standard error, and the test hangs until something
-  /// stops the test run. A thread that is blocked can't be made to continue, so the only way to end
-  /// the test is to end its process. If this is true, the process traps with the sentence of the
-  /// report, such as *the step “start store” has blocked its thread for 10 s*, and the tests after
-  /// that one don't run.
+  /// The default is false: the report goes to standard error, and the test hangs until something
+  /// stops the test run. A blocked thread can't be made to continue, so the only way to end the
+  /// test is to end its process. If the property is true, the process traps with the sentence of
+  /// the report, such as *the step “start store” has blocked its thread for 10 s*. The tests after
+  /// this test don't run.
   ///
-  /// Set it if a test run that hangs costs more than one that ends early, for example on a server
-  /// that only says *timed out*.
+  /// Set it to true if a hanging test run costs more than a run that ends early, for example on a
+  /// server that only reports *timed out*.
   public var trapsWhenBlocked: Bool {
     get { simulation.trapsWhenBlocked }
     set { simulation.trapsWhenBlocked = newValue }

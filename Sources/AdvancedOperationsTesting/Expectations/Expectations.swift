@@ -230,7 +230,7 @@ public func expectEvents(
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
 /// - Throws: ``ExpectationFailure`` that names the operations; see ``SimulatedEnvironment/strays``.
-///   Throws it as well if steps are pending, or if nothing has run in the simulation, because
+///   Throws the same error if steps are pending, or if nothing has run in the simulation, because
 ///   strays can't be detected then. A simulation that has run until a time, and has timers left,
 ///   meets the expectation.
 public func expectNoStrays(

@@ -32,14 +32,14 @@ import CoreOperations
 /// logs of schedules with the same choices, and fails if they differ. For example, a workflow fails if it
 /// takes random numbers from another source than the simulation.
 ///
-/// A schedule fails if an operation leaves the simulation; see ``SimulatedEnvironment/strays``. It also fails
-/// if an operation has not finished although nothing can happen any more, unless the operation waits for the
-/// test. Such an operation waits for a ``ConditionProbe``, for a ``HeldOperation``, or in a queue that is
-/// suspended or has no slots.
+/// A schedule fails if an operation leaves the simulation; see ``SimulatedEnvironment/strays``. A schedule
+/// also fails if an operation has not finished although nothing can happen any more, unless the operation
+/// waits for the test. Such an operation waits for a ``ConditionProbe``, for a ``HeldOperation``, or in a
+/// queue that is suspended or has no slots.
 ///
-/// A workflow fails if it takes no step. It also fails if steps are pending and it hasn't run the simulation,
-/// or if steps are pending after ``SimulatedEnvironment/run()``. After a call that ends earlier, such as
-/// ``SimulatedEnvironment/run(fileID:line:until:)``, steps may be pending.
+/// A workflow fails if it takes no step. A workflow also fails if it leaves steps pending without running the
+/// simulation, or if steps are pending after ``SimulatedEnvironment/run()``. After a call that ends earlier,
+/// such as ``SimulatedEnvironment/run(fileID:line:until:)``, steps may be pending.
 ///
 /// End an endless workflow in the test, because a schedule with more than `stepLimit` steps fails. If a
 /// workflow polls, the number of its schedules has no limit. The depth-first search then omits the schedules
@@ -66,7 +66,7 @@ import CoreOperations
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
 ///   - workflow: A closure that builds the workflow, runs the simulation, and throws if something is wrong.
-///     It is called many times, and has to create everything that it uses.
+///     The closure is called many times, and has to create everything that it uses.
 /// - Returns: A report with the number of schedules, and whether these are all schedules.
 /// - Throws: ``ScheduleFailure`` for the first schedule in which the workflow throws, leaves the simulation,
 ///   leaves steps pending, or doesn't end. Before it throws, the exploration runs the schedule again, and
@@ -109,9 +109,9 @@ public func exploreSchedules(
 ///   - line: The line of the call.
 ///   - workflow: The workflow that was explored.
 /// - Throws: ``ScheduleFailure`` if the workflow throws, with the error as ``ScheduleFailure/underlying``.
-///   Throws it as well if the schedule doesn't fit the workflow: it picks a step that doesn't exist, or has
-///   more choices than the workflow makes. Throws ``ExpectationFailure`` if the text isn't a schedule, and
-///   `CancellationError` if the task that replays is cancelled.
+///   Throws the same error if the schedule doesn't fit the workflow. Such a schedule picks a step that
+///   doesn't exist, or has more choices than the workflow makes. Throws ``ExpectationFailure`` if the text
+///   isn't a schedule, and `CancellationError` if the task that replays is cancelled.
 public func exploreSchedules(
   replaying schedule: String,
   stepLimit: Int = 20_000,

@@ -14,9 +14,9 @@ import CoreOperations
 public struct ScheduleFailure: Error, CustomStringConvertible {
   /// The error that the workflow threw, or another problem.
   ///
-  /// Other problems are: The workflow left steps pending, or took no step. An operation left the
-  /// simulation, or waits forever. The schedule has more steps than the limit. The workflow isn't
-  /// deterministic, or the replayed schedule doesn't fit the workflow.
+  /// Another problem is one of these: The workflow left steps pending, or took no step. An
+  /// operation left the simulation, or waits forever. The schedule has more steps than the limit.
+  /// The workflow isn't deterministic, or the replayed schedule doesn't fit the workflow.
   public let underlying: any Error
   /// The choices that lead to the failure, as few as possible.
   ///

@@ -22,7 +22,7 @@
 /// }
 /// ```
 ///
-/// The interruption is called outside of any step. It may be async code, as in
+/// The interruption is called outside of any step. An interruption may be async code, as in
 /// `try simulation.run { @Sendable in await session.signOut() }`, with a simulation that `build` returns.
 /// `check` may continue the workflow: it can resume a paused queue, and call ``SimulatedEnvironment/run()``.
 ///
@@ -30,9 +30,9 @@
 /// that wait for the test may be left: for a ``HeldOperation``, for a ``ConditionProbe``, or in a suspended
 /// queue.
 ///
-/// An exploration with
-/// ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a step *at any time* also meets
-/// each moment, in every order of the other steps. It is complete for two or three operations only.
+/// An exploration with ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a
+/// step *at any time* also meets each moment, in every order of the other steps. Such an exploration is
+/// complete for two or three operations only.
 ///
 /// - Parameters:
 ///   - randomSchedules: The number of orders of steps, each of which has its own seed; one at least.
@@ -47,14 +47,14 @@
 ///     the other closures need. Called once for each interruption; it creates everything that the
 ///     workflow uses, and doesn't run the simulation.
 ///   - interrupt: Interrupts the workflow.
-///   - check: Throws if something is wrong in the end. It has to accept a workflow that had finished
-///     before the interruption, and isn't called for the run without an interruption.
+///   - check: Throws if something is wrong in the end. The closure has to accept a workflow that had finished
+///     before the interruption. It isn't called for the run without an interruption.
 /// - Returns: The number of schedules and of interruptions, which is one more than the number of
 ///   steps for each schedule.
-/// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. It names the
-///   seed, the number of steps, the time, and the steps before and after the interruption, and says how to
-///   interrupt the workflow at that moment only. An error of a closure is its
-///   ``ExpectationFailure/underlying``. Throws one as well if `build` runs the simulation, if no step is
+/// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. The failure
+///   names the seed, the number of steps, the time, and the steps before and after the interruption. It also
+///   contains a call that interrupts the workflow at that moment only. An error of a closure is its
+///   ``ExpectationFailure/underlying``. Throws the same error if `build` runs the simulation, if no step is
 ///   taken, or if the workflow takes other steps with the same seed. The run without an interruption also
 ///   throws if it leaves an operation unfinished, or takes more than 2,000 steps.
 /// - Precondition: Not called from a step of a simulation.

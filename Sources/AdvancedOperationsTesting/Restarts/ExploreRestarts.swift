@@ -1,12 +1,11 @@
 public import AdvancedOperations
 
-/// Lets the process die at every step of a workflow with a journal, and checks what a restart makes
-/// of what was recorded.
+/// Simulates a crash after each step of a workflow with a journal, and checks the run after the restart.
 ///
-/// The workflow is run once without a death. Then it is begun again and again, stopped after one
-/// step more each time, and begun anew with what is in the journal by then, and with nothing else;
-/// at random it dies a second time. What only a part of the journal survives is tried as well, for
-/// each part that begins with the first record.
+/// The exploration first runs the workflow without a crash. Then it runs the workflow again and again, and
+/// ends each run one step later: this is the *crash*. After the crash, it restarts the workflow with the
+/// records in the journal, and with nothing else. At random, the restarted run also crashes. The exploration
+/// tries restarts with a part of the journal as well: the first records, for each number of records.
 ///
 /// ```swift
 /// try exploreRestarts { simulation, journal in
@@ -17,42 +16,42 @@ public import AdvancedOperations
 /// }
 /// ```
 ///
-/// Whatever happened before, after the last restart
+/// After the last restart, the exploration expects that
 ///
-/// - the operation ends, as it did without a death, and with the same value;
-/// - no operation has begun to execute whose value was recorded before the restart;
-/// - the journal has the same keys as without a death, with the same values.
+/// - the operation has finished with the same kind of outcome and the same value as without a crash,
+/// - an operation whose value was recorded before the restart hasn't executed again, and
+/// - the journal has the same keys as without a crash, with the same values.
 ///
-/// So a test finds three kinds of mistakes: state in memory that a restart doesn't restore, one key
-/// for two operations that run at the same time, and keys that change from life to life. Values that
-/// aren't `Equatable` are not compared. One key for two operations that run one after the other isn't
-/// found: the second operation has the value of the first each time, as a second attempt would.
+/// A test finds three kinds of mistakes: memory that a restart doesn't restore, one key for two operations
+/// that run at the same time, and keys that differ in each run. Values are compared only if they are
+/// `Equatable`. A test doesn't find one key for two operations that run one after the other. In this case,
+/// the second operation takes the value of the first operation, like a second attempt.
 ///
-/// Nothing of a process that has died goes on, and what was suspended in it is never resumed. Its
-/// operations are released, as ``SimulatedEnvironment`` describes; a task that was suspended stays
-/// in memory until the tests end, with what its own code uses. An exploration that takes long writes
-/// a line on standard error each ten seconds of real time, with the number of restarts until then.
-/// A run that never comes to its end is reported there, too. What the workflow changes outside of its
-/// operations, in a database for instance, is tested with
+/// No code of a crashed run continues. The operations of the run are released, as ``SimulatedEnvironment``
+/// describes. A suspended task stays in memory until the tests end, with the objects that its code uses.
+///
+/// A long exploration writes a line on standard error every ten seconds of real time, with the number of
+/// restarts so far. The exploration also reports a run that doesn't end. If the workflow changes external
+/// state, such as a database, test it with
 /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:externalState:of:check:)``.
 ///
 /// - Parameters:
-///   - randomSchedules: The number of orders of steps in which the workflow dies; one at least.
+///   - randomSchedules: The number of orders of steps in which the workflow crashes; one at least.
 ///   - stepLimit: The number of steps after which a run fails, because it may have no end.
-///   - seed: Where chance begins.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one
-///     whose end and value are compared. Called for each life; everything that the workflow uses
-///     has to be made in it. It doesn't run the simulation.
-/// - Returns: The number of schedules and of restarts.
-/// - Throws: ``ExpectationFailure`` at the first restart after which something isn't so, with the
-///   seed, the step and what was recorded. Also when `workflow` throws, with the error as
-///   ``ExpectationFailure/underlying``; when it runs the simulation; when it takes no step in it;
-///   and when no operation has recorded anything, so that there is nothing to restart from.
-///   `CancellationError` if the task that explores is cancelled, as by the time limit of a test.
-/// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
-///   workflow.
+///   - seed: The seed of the first order of steps; the next order has the next seed.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - workflow: A closure that creates the operations, adds them to queues of the simulation, and returns
+///     the operation whose outcome and value are compared. The closure is called for each run, and has to
+///     create everything that the workflow uses. It doesn't run the simulation.
+/// - Returns: A report with the number of schedules and restarts.
+/// - Throws: ``ExpectationFailure`` for the first restart after which an expectation isn't met, with the
+///   seed, the step and the recorded keys. Throws the same error if `workflow` throws, with the error as
+///   ``ExpectationFailure/underlying``, if `workflow` runs the simulation, and if it takes no step. A
+///   workflow in which no operation records a value also throws, because a restart has nothing to resume
+///   from. Throws `CancellationError` if the task that explores is cancelled, for example by the time limit
+///   of a test.
+/// - Complexity: O(s · n²) steps, s the number of schedules and n the number of steps of the workflow.
 @discardableResult
 public func exploreRestarts(
   randomSchedules: Int = 10,
@@ -75,17 +74,16 @@ public func exploreRestarts(
   }
 }
 
-/// Lets the process die at every step of a workflow, and checks what its lives did outside of the
-/// process.
+/// Simulates a crash after each step of a workflow, and checks the state outside of the process.
 ///
-/// So a test finds a card that is charged twice, or a mail that is never sent.
+/// For example, a test finds a card that is charged twice, or a mail that is never sent.
 ///
-/// *External state* outlives the process: a bank, a mailbox, a file. It is created for each *series*
-/// of lives: a first life, and those after its deaths. The lives of a series are given the same state
-/// and the same journal, and `check` inspects the state when the last of them has ended.
+/// *External state* outlives the process: a bank, a mailbox, a file. A *series* is a first run, and the runs
+/// after its crashes. The exploration creates the external state once for each series. The runs of a series
+/// have the same state and the same journal. `check` inspects the state after the last run.
 ///
-/// The operation below dies after the card was charged, and before that is in the journal. The next
-/// life charges again; the bank has to know by a key that it has seen this charge.
+/// In this example, a crash can happen after the card was charged, and before the charge is in the journal.
+/// The next run then charges the card again. The bank recognizes the charge by its id.
 ///
 /// ```swift
 /// final class Bank: Sendable {
@@ -113,30 +111,29 @@ public func exploreRestarts(
 /// }
 /// ```
 ///
-/// All that ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` expects is expected as well, but
-/// for one thing: a workflow that records nothing is fine if its external
-/// state is as it should be. If only a part of the journal survives, the state is as a whole life
-/// leaves it.
+/// The exploration expects everything that
+/// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` expects, except records: a workflow
+/// may record nothing if `check` accepts its external state. In restarts with a part of the journal, the
+/// external state is the state after a run without a crash.
 ///
 /// - Parameters:
-///   - randomSchedules: The number of orders of steps in which the workflow dies; one at least.
+///   - randomSchedules: The number of orders of steps in which the workflow crashes; one at least.
 ///   - stepLimit: The number of steps after which a run fails, because it may have no end.
-///   - seed: Where chance begins.
-///   - fileID: Where this is called.
-///   - line: The line of that.
-///   - externalState: Creates the state that outlives the process: an object, or several in a struct
-///     or tuple. Called once for each series.
-///   - workflow: Makes the operations, adds them to queues of the simulation, and returns the one
-///     whose end and value are compared. Called for each life; everything that the workflow uses,
-///     but for the external state, has to be made in it. It doesn't run the simulation.
-///   - check: Inspects the external state after the last life of each series, and throws if something is
-///     wrong; after a life without a death too.
-/// - Returns: The number of schedules and of restarts.
-/// - Throws: ``ExpectationFailure`` with the seed, the step, and what was recorded, as
+///   - seed: The seed of the first order of steps; the next order has the next seed.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - externalState: A closure that creates the external state: an object, or several objects in a struct or
+///     tuple. The closure is called once for each series.
+///   - workflow: A closure that creates the operations, adds them to queues of the simulation, and returns
+///     the operation whose outcome and value are compared. The closure is called for each run, and has to
+///     create everything that the workflow uses, except the external state. It doesn't run the simulation.
+///   - check: A closure that inspects the external state after the last run of each series, and throws if
+///     something is wrong. The closure is also called after a run without a crash.
+/// - Returns: A report with the number of schedules and restarts.
+/// - Throws: ``ExpectationFailure`` with the seed, the step, and the recorded keys, for the same reasons as
 ///   ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``. An error of `externalState`,
 ///   `workflow` or `check` is its ``ExpectationFailure/underlying``.
-/// - Complexity: O(s · n²) steps, s the number of schedules and n that of the steps of the
-///   workflow.
+/// - Complexity: O(s · n²) steps, s the number of schedules and n the number of steps of the workflow.
 @discardableResult
 public func exploreRestarts<ExternalState>(
   randomSchedules: Int = 10,

@@ -1,7 +1,7 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// A journal in memory: for tests of what a restart finds, and of what fails on the way.
+/// A journal in memory, for tests of restarts and of errors of a journal.
 ///
 /// ```swift
 /// let journal = InMemoryJournal()
@@ -13,14 +13,15 @@ import CoreOperations
 /// let beforeThat = journal.truncated(after: 0)
 /// ```
 ///
-/// Values are kept as they are, and not encoded: what doesn't survive its encoding isn't found by
-/// this journal. A key is recorded once: another value for it is refused with an error.
+/// The journal keeps values without encoding them. A test with this journal therefore doesn't find
+/// values that change when they are encoded. A key can be recorded only once: the journal throws an
+/// error if another value is recorded for it.
 ///
-/// Can be used from any thread.
+/// You can use a journal from any thread.
 public final class InMemoryJournal: OperationJournal {
-  /// A value that was recorded, and its key.
+  /// A recorded value and its key.
   public struct Record: Sendable {
-    /// What the value is recorded under.
+    /// The key of the value.
     public var key: String
     /// The value.
     public var value: any Codable & Sendable
@@ -28,7 +29,7 @@ public final class InMemoryJournal: OperationJournal {
     /// Creates a record.
     ///
     /// - Parameters:
-    ///   - key: What the value is recorded under.
+    ///   - key: The key of the value.
     ///   - value: The value.
     public init(key: String, value: any Codable & Sendable) {
       self.key = key
@@ -36,26 +37,28 @@ public final class InMemoryJournal: OperationJournal {
     }
   }
 
-  /// A key is to be recorded a second time: two operations have it.
+  /// An error that the journal throws if a key is recorded a second time, because two operations
+  /// have it.
   public struct KeyRecordedTwice: Error, Hashable, CustomStringConvertible {
     /// The key.
     public var key: String
 
     package init(key: String) { self.key = key }
 
-    /// One sentence with the key.
+    /// A sentence with the key.
     public var description: String {
       "There is a record of “\(key)” already. Give each operation a key of its own."
     }
   }
 
-  /// What is recorded under a key is of another type than the operation's value.
+  /// An error that the journal throws if a recorded value has another type than the operation's
+  /// value.
   public struct WrongType: Error, Hashable, CustomStringConvertible {
     /// The key.
     public var key: String
-    /// The name of the type that is recorded.
+    /// The name of the type of the recorded value.
     public var recorded: String
-    /// The name of the type that was asked for.
+    /// The name of the type of the operation's value.
     public var expected: String
 
     package init(key: String, recorded: String, expected: String) {
@@ -64,7 +67,7 @@ public final class InMemoryJournal: OperationJournal {
       self.expected = expected
     }
 
-    /// One sentence with the key and both types.
+    /// A sentence with the key and both types.
     public var description: String {
       "The record of “\(key)” is of the type \(recorded), and one of \(expected) is needed."
     }
@@ -77,11 +80,11 @@ public final class InMemoryJournal: OperationJournal {
 
   private struct State {
     var records: [Record] = []
-    /// By the number of the record, 1 for the first.
+    /// The failures by the number of the record, 1 for the first record.
     var failures: [Int: Failure] = [:]
     var lookUpFailures: [String: any Error] = [:]
     var delay = Duration.zero
-    /// How often something was to be recorded.
+    /// The number of calls that recorded a value or failed to record it.
     var attemptCount = 0
   }
 
@@ -89,21 +92,21 @@ public final class InMemoryJournal: OperationJournal {
 
   /// Creates a journal.
   ///
-  /// - Parameter records: What it begins with, in order; of two with the same key, the first
-  ///   counts.
+  /// - Parameter records: The first records of the journal, in order. Of two records with the same
+  ///   key, only the first is used.
   public init(_ records: [Record] = []) { state = Locked(State(records: records)) }
 
-  // MARK: Looking
+  // MARK: Inspecting
 
-  /// What is recorded, in order.
+  /// The records of the journal, in order.
   public var records: [Record] { state.withLock { $0.records } }
 
-  /// The keys of what is recorded, in order.
+  /// The keys of the records, in order.
   public var keys: [String] { records.map(\.key) }
 
   /// Returns a journal with the first records only, as a crash leaves it.
   ///
-  /// - Parameter count: The number of records that the new journal has; all if there are fewer.
+  /// - Parameter count: The number of records to keep; all records if there are fewer.
   /// - Returns: A new journal, which doesn't fail and has no delay.
   /// - Precondition: The number isn't negative.
   public func truncated(after count: Int) -> InMemoryJournal {
@@ -115,10 +118,10 @@ public final class InMemoryJournal: OperationJournal {
 
   // MARK: Changing
 
-  /// Takes a record back, as a rollback does.
+  /// Removes a record, like a rollback.
   ///
-  /// - Parameter key: What it was recorded under.
-  /// - Returns: Whether there was one.
+  /// - Parameter key: The key of the record.
+  /// - Returns: Whether there was a record of the key.
   @discardableResult
   public func remove(_ key: String) -> Bool {
     let old = state.withLock { state in
@@ -129,30 +132,31 @@ public final class InMemoryJournal: OperationJournal {
     return !old.isEmpty
   }
 
-  /// Makes the journal throw when a value is to be recorded.
+  /// Makes the journal throw an error when it records a value.
   ///
   /// - Parameters:
-  ///   - number: The number of the record at which it does, 1 for the first, counting those that
-  ///     fail.
-  ///   - error: What it throws.
-  ///   - isKept: Whether the value is recorded all the same, as when a disk loses only the answer.
+  ///   - number: The number of the record that fails, 1 for the first record; failed records count
+  ///     as well.
+  ///   - error: The error to throw.
+  ///   - isKept: Whether the value is recorded nevertheless, like on a disk that loses only the
+  ///     answer.
   public func failRecord(_ number: Int, with error: any Error, isKept: Bool = false) {
     state.withLock { $0.failures[number] = Failure(error: error, isKept: isKept) }
   }
 
-  /// Makes the journal throw when a value is looked up.
+  /// Makes the journal throw an error when a value is looked up.
   ///
   /// - Parameters:
-  ///   - key: What it is looked up by.
-  ///   - error: What the journal throws.
+  ///   - key: The key of the value.
+  ///   - error: The error to throw.
   public func failLookUp(of key: String, with error: any Error) {
     state.withLock { $0.lookUpFailures[key] = error }
   }
 
-  /// How long it takes to look a value up, or to record one; zero unless set.
+  /// The time that it takes to look up or record a value; zero by default.
   ///
-  /// By the clock of the operation's environment. A value is in ``records`` when its time has
-  /// passed. A cancel ends looking up at once.
+  /// The delay passes on the clock of the operation's environment. A value is in ``records`` after
+  /// its delay. If the operation is cancelled, looking up a value ends immediately.
   public var delay: Duration {
     get { state.withLock { $0.delay } }
     set { state.withLock { $0.delay = newValue } }
@@ -160,9 +164,10 @@ public final class InMemoryJournal: OperationJournal {
 
   // MARK: OperationJournal
 
-  /// Gives the value that was recorded.
+  /// Returns the recorded value.
   ///
-  /// - Throws: What ``failLookUp(of:with:)`` says; ``WrongType`` if the value isn't of the type.
+  /// - Throws: The error that was set with ``failLookUp(of:with:)``; ``WrongType`` if the value has
+  ///   another type.
   public func value<Value: Codable & Sendable>(
     of type: Value.Type,
     for key: String
@@ -179,9 +184,10 @@ public final class InMemoryJournal: OperationJournal {
     return value
   }
 
-  /// Records a value behind all others.
+  /// Records a value after all other values.
   ///
-  /// - Throws: What ``failRecord(_:with:isKept:)`` says; ``KeyRecordedTwice``.
+  /// - Throws: The error that was set with ``failRecord(_:with:isKept:)``; ``KeyRecordedTwice`` if
+  ///   the key has a record.
   public func record<Value: Codable & Sendable>(_ value: Value, for key: String) async throws {
     try await wait()
     let error = state.withLock { state -> (any Error)? in

@@ -1,14 +1,14 @@
 import AdvancedOperations
 import CoreOperations
 
-/// Runs one workflow in lives that end at different steps.
+/// Runs one workflow again and again, and lets the runs crash after different steps.
 struct RestartExplorer<ExternalState> {
   typealias Workflow = (SimulatedEnvironment, InMemoryJournal, ExternalState) throws ->
     AdvancedOperation
 
   let makeState: () throws -> ExternalState
   let workflow: Workflow
-  /// Inspects the external state after the last life of a series; nil if there is none.
+  /// Inspects the external state after the last run of a series; nil if there is no external state.
   let checkState: ((ExternalState) throws -> Void)?
   var seed: UInt64 = 0
   let stepLimit: Int
@@ -16,26 +16,26 @@ struct RestartExplorer<ExternalState> {
   let line: Int
   let progress = ExplorationProgress(call: "exploreRestarts", counting: "restart")
 
-  /// From a start of the process to its death, or to the end of all steps.
+  /// A run of the workflow, from the start of the process to a crash or to the last step.
   struct Life {
     let run: SteppedRun
     let operation: AdvancedOperation
     let journal: InMemoryJournal
-    /// What was recorded at its beginning.
+    /// The keys that were recorded before the run.
     let recorded: [String]
 
     var simulation: SimulatedEnvironment { run.simulation }
     var stepCount: Int { run.stepCount }
   }
 
-  /// A first life, and those after its deaths, with one external state.
+  /// A first run, and the runs after its crashes, with the same external state.
   struct Series {
     let state: ExternalState
-    /// What has happened by now, in sentences.
+    /// The description of the runs so far, in sentences.
     var story: String
   }
 
-  /// Explores so many orders of steps.
+  /// Explores a number of orders of steps.
   func explore(_ schedules: Int, from seed: UInt64) throws -> RestartReport {
     let guarded = RealTimeWatchdog.begin(progress)
     defer { guarded.end() }
@@ -50,7 +50,7 @@ struct RestartExplorer<ExternalState> {
     return report
   }
 
-  /// Explores the order of steps that follows from the seed.
+  /// Explores the order of steps that follows from the seed; returns the number of crashes.
   private func explore() throws -> Int {
     let series = try newSeries()
     let whole = try live(in: series)
@@ -61,7 +61,7 @@ struct RestartExplorer<ExternalState> {
       deathCount += try die(after: limit, like: whole, &generator)
     }
     for count in whole.journal.records.indices {
-      // The external state is as a whole life leaves it.
+      // A run without a crash creates the external state.
       var series = try newSeries()
       let records = Array(try live(in: series).journal.records.prefix(count))
       let keys = Self.list(records.map(\.key))
@@ -74,7 +74,8 @@ struct RestartExplorer<ExternalState> {
     return deathCount
   }
 
-  /// Dies once, or twice, and goes on to the end; returns the number of deaths.
+  /// Lets the workflow crash once or twice, and then runs it to its end; returns the number of
+  /// crashes.
   private func die(
     after limit: Int,
     like whole: Life,
@@ -82,7 +83,7 @@ struct RestartExplorer<ExternalState> {
   ) throws -> Int {
     var series = try newSeries()
     var deathCount = 1
-    // The same steps as in the whole life, up to its death.
+    // Take the same steps as the run without a crash, up to the limit.
     var life = try live(upTo: limit, in: series)
     series.story = Self.story(of: life)
     if generator.next() % 2 == 0 {
@@ -110,14 +111,14 @@ struct RestartExplorer<ExternalState> {
     }
   }
 
-  /// The first life of a series.
+  /// Returns the first run of a series.
   private func live(upTo limit: Int = .max, in series: Series) throws -> Life {
     let life = try begin(seed, with: [], in: series)
     try life.run.proceed(upTo: limit)
     return life
   }
 
-  /// Begins a life, which takes no step yet.
+  /// Begins a run without taking a step.
   private func begin(
     _ seed: UInt64,
     with records: [InMemoryJournal.Record],
@@ -140,7 +141,7 @@ struct RestartExplorer<ExternalState> {
     )
   }
 
-  /// Begins with what was recorded, goes on to the end, and compares that.
+  /// Restarts the workflow with the records, runs it to its end, and compares the result.
   private func finish(
     _ series: Series,
     _ seed: UInt64,
@@ -177,7 +178,8 @@ extension RestartExplorer {
     )
   }
 
-  /// Steps that the closure takes are steps at which the process can't die.
+  /// Checks that the closure hasn't taken steps, because the explorer can't let the run crash after
+  /// them.
   func checkNotRun(_ run: SteppedRun, _ series: Series) throws {
     let purpose = "the process can die after each of them"
     if let remark = run.remark(aboutRunBefore: "exploreRestarts", purpose) {
@@ -185,7 +187,7 @@ extension RestartExplorer {
     }
   }
 
-  /// Checks the life without a death, to which others are compared.
+  /// Checks the run without a crash, with which the other runs are compared.
   func checkWhole(_ whole: Life, _ series: Series) throws {
     if whole.stepCount == 0 { throw fail(series.story, ScheduleProblem.noStepText) }
     try check(whole, against: whole, series)
@@ -207,7 +209,7 @@ extension RestartExplorer {
     }
   }
 
-  /// Checks what a series of lives has come to.
+  /// Checks the result of a series of runs.
   func check(_ life: Life, against whole: Life, _ series: Series) throws {
     try checkEnd(life, against: whole, series.story)
     try checkRecords(life, against: whole, series.story)

@@ -14,7 +14,7 @@ public struct RestartReport: Sendable, Hashable, CustomStringConvertible {
   /// The number of restarts, in all schedules together.
   public internal(set) var restartCount = 0
 
-  /// One line with the numbers.
+  /// A line with the numbers of the report.
   public var description: String {
     "\(counted(restartCount, "restart")) in \(counted(scheduleCount, "schedule"))"
   }

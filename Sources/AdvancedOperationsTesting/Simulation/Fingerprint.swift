@@ -1,10 +1,9 @@
 import AdvancedOperations
 import CoreOperations
 
-/// Two independent sums of 64 bits: equal for equal states, and hardly ever for others.
+/// Two independent 64-bit sums of a state; different states almost never have equal sums.
 struct Fingerprint: Hashable, Comparable, Sendable {
-  // The offset basis and prime of FNV-1a; the second sum begins elsewhere and multiplies by
-  // another.
+  // The first sum uses the offset basis and the prime of FNV-1a, the second sum uses other numbers.
   private(set) var low: UInt64 = 0xcbf2_9ce4_8422_2325
   private var high: UInt64 = 0x6c62_272e_07bb_0142
 
@@ -28,7 +27,8 @@ struct Fingerprint: Hashable, Comparable, Sendable {
     add(UInt64(bitPattern: attoseconds))
   }
 
-  /// Any order, to add what has none.
+  /// Compares in an arbitrary order, so that the elements of an unordered collection can be added
+  /// in a fixed order.
   static func < (a: Fingerprint, b: Fingerprint) -> Bool { (a.low, a.high) < (b.low, b.high) }
 
   mutating func add(_ other: Fingerprint) {
@@ -38,10 +38,10 @@ struct Fingerprint: Hashable, Comparable, Sendable {
 }
 
 extension Simulation {
-  /// What tells the state of this world from others, as far as its future depends on it.
+  /// Returns a fingerprint of the state on which the future of the simulation depends.
   ///
-  /// What code of users has seen and done is taken to follow from the order in which it ran. All
-  /// else that may differ is in queues, steps and timers.
+  /// The effects of user code are assumed to follow from the order in which the code ran. The rest
+  /// of the state is in queues, steps and timers.
   func fingerprint() -> Fingerprint {
     let (queues, numbers) = withState { ($0.names.queues, $0.names.numbers) }
     var prints: [UInt64] = []
@@ -51,8 +51,8 @@ extension Simulation {
     }
     return withState { state in
       var print = state.history
-      // With their counts, or the last that ran and the first that is pending could be taken for
-      // each other.
+      // Add the counts, because the last number of one list could otherwise be taken for the first
+      // number of the next list.
       print.add(UInt64(prints.count))
       for number in prints { print.add(number) }
       print.add(UInt64(state.steps.count))

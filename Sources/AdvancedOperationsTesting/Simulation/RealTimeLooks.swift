@@ -1,16 +1,17 @@
 import AdvancedOperations
 import CoreOperations
 
-/// What is seen, in real time, of one run of a simulation; without a clock of its own.
+/// The observations of one run of a simulation in real time; the caller passes the time.
 package struct RunLooks {
-  /// Of a clock that stands still while the machine sleeps: a step isn't blocked then.
+  /// The instants of a clock that stops while the machine sleeps, because a step isn't blocked
+  /// then.
   package typealias Instant = SuspendingClock.Instant
 
   package enum Verdict: Equatable {
     case goesOn
-    /// One step has gone on for this long.
+    /// A step has been running for this duration.
     case blocked(for: Duration)
-    /// Steps are taken, and have been for this long.
+    /// The run has been taking steps for this duration.
     case endless(steps: Int, for: Duration)
   }
 
@@ -27,14 +28,15 @@ package struct RunLooks {
     seenSince = now
   }
 
-  /// Looks at the run.
+  /// Checks the run.
   ///
   /// - Parameters:
-  ///   - count: How many steps the simulation has begun.
-  ///   - isInStep: Whether one goes on.
-  ///   - now: When that is.
-  ///   - interval: How long a step, or the run, may take.
-  /// - Returns: What to report; a run without an end once, a blocked step at each look.
+  ///   - count: The number of steps that the simulation has begun.
+  ///   - isInStep: Whether a step is running.
+  ///   - now: The time of the check.
+  ///   - interval: The time that a step, or the run, may take.
+  /// - Returns: The verdict. A run without an end is reported once, and a blocked step at each
+  ///   check.
   package mutating func look(
     count: Int,
     isInStep: Bool,
@@ -56,19 +58,19 @@ package struct RunLooks {
 }
 
 extension RunLooks {
-  /// Whether a run that consists of calls of `step()` is over: none was made for a while.
+  /// Returns whether a run of `step()` calls is over, because there was no call for a while.
   ///
   /// - Parameters:
-  ///   - count: How many steps the simulation has begun.
-  ///   - now: When that is.
-  ///   - interval: How long the run may take.
+  ///   - count: The number of steps that the simulation has begun.
+  ///   - now: The time of the check.
+  ///   - interval: The time that the run may take.
   /// - Returns: Whether the pause is at least a quarter of the interval.
   package func isOver(count: Int, at now: Instant, interval: Duration) -> Bool {
     count == seenCount && seenSince.duration(to: now) >= interval / 4
   }
 }
 
-/// What is seen, in real time, of an exploration; without a clock of its own.
+/// The observations of an exploration in real time; the caller passes the time.
 package struct ExplorationLooks {
   private let begin: SuspendingClock.Instant
   private var lastReport: SuspendingClock.Instant
@@ -78,12 +80,12 @@ package struct ExplorationLooks {
     lastReport = now
   }
 
-  /// Looks at the exploration.
+  /// Checks the exploration.
   ///
   /// - Parameters:
-  ///   - now: When that is.
-  ///   - interval: How long it may go on without a report.
-  /// - Returns: For how long it has gone on, when that is to be reported.
+  ///   - now: The time of the check.
+  ///   - interval: The time between two reports.
+  /// - Returns: The duration of the exploration if a report is due; otherwise nil.
   package mutating func look(
     at now: SuspendingClock.Instant,
     interval: Duration
@@ -94,21 +96,21 @@ package struct ExplorationLooks {
   }
 }
 
-/// What is seen, in real time, of a simulation that has pending steps and no run; without a clock
-/// of its own.
+/// The observations of a simulation with pending steps and without a run; the caller passes the
+/// real time.
 package struct PendingLooks {
   private var runCount: Int?
   private var since: SuspendingClock.Instant
 
   package init(at now: SuspendingClock.Instant) { since = now }
 
-  /// Looks at the simulation while steps are pending and none is taken.
+  /// Checks the simulation while steps are pending and no run takes them.
   ///
   /// - Parameters:
-  ///   - runCount: How many runs there were; another one begins the time anew.
-  ///   - now: When that is.
-  ///   - interval: How long steps may be pending.
-  /// - Returns: For how long they have been, once that is too long; nil before.
+  ///   - runCount: The number of runs so far; a new run restarts the time.
+  ///   - now: The time of the check.
+  ///   - interval: The time for which steps may be pending.
+  /// - Returns: The time for which steps have been pending, if it is too long; otherwise nil.
   package mutating func look(
     runCount: Int,
     at now: SuspendingClock.Instant,
@@ -123,18 +125,18 @@ package struct PendingLooks {
   }
 }
 
-/// How far an exploration is, for the watchdog.
+/// The progress of an exploration, for the watchdog.
 final class ExplorationProgress: Sendable {
   private struct State {
     var seed: UInt64
-    /// How many schedules or restarts were explored.
+    /// The number of schedules, restarts or interruptions that were explored.
     var count = 0
     weak var simulation: Simulation?
   }
 
-  /// The function that explores.
+  /// The name of the function that explores.
   let call: String
-  /// What it counts.
+  /// The noun for the count of the exploration, such as “schedule”.
   private let noun: String
   private let state: Locked<State>
 
@@ -144,7 +146,7 @@ final class ExplorationProgress: Sendable {
     state = Locked(State(seed: seed))
   }
 
-  /// A schedule begins, or a run between two restarts.
+  /// Notes that a schedule, or a run between two restarts, begins.
   func begins(_ simulation: Simulation) {
     let old = state.withLock { state in
       let old = state.simulation
@@ -154,13 +156,13 @@ final class ExplorationProgress: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// The orders of steps that follow from another seed are explored from now on.
+  /// Notes that the exploration continues with the orders of steps of another seed.
   func begins(seed: UInt64) { state.withLock { $0.seed = seed } }
 
-  /// Some of what is counted was explored.
+  /// Adds to the number of explored schedules, restarts or interruptions.
   func explored(_ count: Int = 1) { state.withLock { $0.count += count } }
 
-  /// The real time between two reports: that of the current simulation.
+  /// The real time between two reports, which is the interval of the current simulation.
   var interval: Duration {
     state.withLock { $0.simulation }?.watchdogInterval ?? .seconds(10)
   }
@@ -176,5 +178,5 @@ final class ExplorationProgress: Sendable {
   }
 }
 
-/// Whether the task that calls this is cancelled.
+/// Whether the calling task is cancelled.
 var isCallerCancelled: Bool { unsafe withUnsafeCurrentTask { unsafe $0?.isCancelled == true } }

@@ -1,23 +1,24 @@
 import CoreOperations
 import Dispatch
 
-/// Checks, in real time, whether a step of a simulation blocks its thread, whether a run has no end,
-/// whether steps are pending that nothing runs, and how far explorations are.
+/// A watchdog in real time for blocked threads, endless runs, pending steps that nothing runs, and the
+/// progress of explorations.
 ///
-/// One thread for all simulations. It is started when a simulation runs or has steps, and ends when
-/// none did for a while, so that a run pays for being entered into a list. Nothing is kept alive.
+/// All simulations share one thread. The thread starts when a simulation runs or has steps, and ends when no
+/// simulation did for a while. Therefore a run only pays for its entry in a list. The watchdog doesn't keep
+/// simulations alive.
 package enum RealTimeWatchdog {
   private struct Running {
     weak var simulation: Simulation?
     var looks: RunLooks
     let call: String
-    /// Whether it consists of calls of `step()`, and none goes on.
+    /// Whether the run consists of calls of `step()`, and no call is running.
     var isResting = false
   }
 
   private struct Pending {
     weak var simulation: Simulation?
-    /// The address of a simulation is used again when it is gone.
+    /// The number of the entry, because the address of a released simulation can be used again.
     let number: Int
     var looks: PendingLooks
   }
@@ -29,7 +30,7 @@ package enum RealTimeWatchdog {
 
   private struct State {
     var running: [Int: Running] = [:]
-    /// The entries of simulations that are run by calls of `step()`.
+    /// The entries of simulations that calls of `step()` run.
     var stepping: [ObjectIdentifier: Int] = [:]
     var pending: [ObjectIdentifier: Pending] = [:]
     var exploring: [Int: Exploring] = [:]
@@ -42,7 +43,7 @@ package enum RealTimeWatchdog {
       return lastNumber
     }
 
-    /// Returns whether the thread has to be started.
+    /// Marks the thread as started; returns whether it has to be started.
     mutating func wake() -> Bool {
       defer { isAwake = true }
       return !isAwake
@@ -56,23 +57,23 @@ package enum RealTimeWatchdog {
 
   private static let state = Locked(State())
 
-  /// A simulation that runs, or an exploration.
+  /// The entry of a simulation that runs, or of an exploration.
   struct Guarded {
     fileprivate let number: Int
     fileprivate var isStep = false
     func end() { RealTimeWatchdog.end(self) }
   }
 
-  /// Sets where reports go.
+  /// Sets the closure that receives the reports.
   package static func setReport(_ report: @escaping @Sendable (String) -> Void) {
     withState { $0.report = report }
   }
 
   static func report(_ line: String) { withState { $0.report }(line) }
 
-  /// A simulation begins to run.
+  /// Notes that a simulation begins to run.
   ///
-  /// Calls of `step()` one after the other are one run.
+  /// Consecutive calls of `step()` are one run.
   static func begin(_ simulation: Simulation, call: String) -> Guarded {
     let id = ObjectIdentifier(simulation)
     let isStep = call == Simulation.singleStep
@@ -110,7 +111,7 @@ package enum RealTimeWatchdog {
     withExtendedLifetime(entry) {}
   }
 
-  /// An exploration begins.
+  /// Notes that an exploration begins.
   static func begin(_ progress: ExplorationProgress) -> Guarded {
     let (number, mustLaunch) = withState { state in
       let number = state.nextNumber()
@@ -121,7 +122,7 @@ package enum RealTimeWatchdog {
     return Guarded(number: number)
   }
 
-  /// A simulation has steps, and doesn't run.
+  /// Notes that a simulation has pending steps and doesn't run.
   static func stepsArePending(in simulation: Simulation) {
     let (mustLaunch, outdated) = withState { state in
       let pending = Pending(
@@ -163,7 +164,7 @@ package enum RealTimeWatchdog {
       pause = .milliseconds(250)
       for (number, entry) in running {
         guard let simulation = entry.simulation else {
-          // A run keeps its simulation alive, and calls of step() don't.
+          // A run keeps its simulation alive, but calls of step() don't.
           if entry.isResting { _ = withState { $0.removeRun(number) } }
           continue
         }
@@ -201,7 +202,7 @@ package enum RealTimeWatchdog {
     switch verdict {
     case .goesOn: break
     case .blocked(let duration):
-      // Once for each step.
+      // Report a step only once.
       guard let name, simulation.progress.reported(count) else { return }
       let sentence = simulation.sentence(aboutBlocking: name, for: duration)
       // Nothing can unwind the blocked thread, so that the test can't fail in any other way.
@@ -242,7 +243,7 @@ package enum RealTimeWatchdog {
   }
 }
 
-/// Which step is going on, for the watchdog.
+/// The step that is running, for the watchdog.
 final class StepProgress: Sendable {
   private struct State {
     var count = 0
@@ -263,7 +264,7 @@ final class StepProgress: Sendable {
 
   var current: (count: Int, name: String?) { state.withLock { ($0.count, $0.name) } }
 
-  /// Returns whether it is the first report of this step.
+  /// Returns whether this is the first report of the step.
   func reported(_ count: Int) -> Bool {
     state.withLock { state in
       defer { state.reported = count }

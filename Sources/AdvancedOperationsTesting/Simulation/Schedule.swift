@@ -1,15 +1,15 @@
-/// A schedule as text: the seed, and which step was taken where that was not the first.
+/// A schedule as text: the seed, and the choices that took another step than the first.
 ///
-/// `7;2=1,5=3` begins with the seed 7, takes the second of the pending steps at the third choice,
-/// the fourth at the sixth, and the first everywhere else. `7;draw=3:40:20` is the schedule with the
-/// number 3 that is drawn at random, for about 40 choices, 20 of them before nothing but a step at
-/// any time is left.
+/// `7;2=1,5=3` has the seed 7. At the third choice, it takes the second of the pending steps, and at the
+/// sixth choice, the fourth. At all other choices, it takes the first. `7;draw=3:40:20` is the random
+/// schedule with the number 3, for about 40 choices. After about 20 of these choices, only steps at any time
+/// are left.
 package struct Schedule: Equatable, CustomStringConvertible {
   package var seed: UInt64
-  /// How often a step may be interrupted.
+  /// The number of times that steps may be interrupted.
   package var interruptions = 0
   package var choices: [Int: Int]
-  /// How the schedule was drawn, if its choices aren't known yet.
+  /// The random schedule, if its choices aren't known yet.
   package var drawn: Drawn?
 
   /// A schedule that is drawn at random.
@@ -78,7 +78,7 @@ package struct Schedule: Equatable, CustomStringConvertible {
 }
 
 extension Schedule {
-  /// Makes the choices of the schedule.
+  /// A chooser that makes the choices of the schedule.
   var chooser: any ScheduleChooser {
     if let drawn { return ScheduleDrawing.usualChooser(seed: seed, drawn) }
     return ScriptedChooser(choices)

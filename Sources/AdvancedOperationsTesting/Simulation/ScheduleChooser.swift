@@ -1,26 +1,26 @@
-/// Says which of several steps is next.
+/// A chooser of the next step, if there are several candidates.
 protocol ScheduleChooser: Sendable {
   /// - Parameters:
   ///   - count: The number of candidates; two or more.
-  ///   - candidate: Returns the candidate of an index. The last one may be that time moves.
-  /// - Returns: The index of one of them.
+  ///   - candidate: Returns the candidate with an index. The last candidate may be a move of time.
+  /// - Returns: The index of the chosen candidate.
   mutating func choose(among count: Int, _ candidate: (Int) -> Candidate) -> Int
 
-  /// A choice comes, after all that this log says.
+  /// Notes that a choice follows, with the fingerprint of the log until now.
   mutating func willChoose(after log: Fingerprint)
 
-  /// Whether the step that is going on is interrupted here.
+  /// Returns whether the running step is interrupted here.
   mutating func interrupts() -> Bool
 
-  /// Whether the chooser wants to know which states are reached.
+  /// Whether the chooser needs the fingerprints of the reached states.
   var wantsFingerprints: Bool { get }
 
-  /// A state was reached.
+  /// Notes that the run has reached a state.
   ///
-  /// - Returns: Whether the rest of the run is of no interest.
+  /// - Returns: Whether the rest of the run needn't be explored.
   mutating func reached(_ state: Fingerprint) -> Bool
 
-  /// Which of the choices that were written down could not be made; nil if all could.
+  /// The recorded choices that could not be made, in words; nil if all were made.
   var misfit: String? { get }
 }
 
@@ -34,11 +34,11 @@ extension ScheduleChooser {
   var misfit: String? { nil }
 }
 
-/// A step that could be next, or that time moves.
+/// A step that could be next, or a move of time.
 struct Candidate {
   enum Kind: Equatable {
     case step
-    /// A task lets others run, and does nothing else.
+    /// A task yields to other code, and does nothing else.
     case yield
     case stepAtAnyTime
     /// Time moves to the next timer.
@@ -48,20 +48,19 @@ struct Candidate {
   let kind: Kind
   /// The number of the operation, queue or code that the step is for.
   let subject: UInt64
-  /// The rounds that have passed since the step was added: how many times a task yielded or time
-  /// moved.
+  /// The number of times that a task yielded or time moved since the step was added.
   let age: Int
 
   static let time = Candidate(kind: .time, subject: .max, age: 0)
 }
 
-/// One choice that was made.
+/// A choice that was made.
 struct Choice: Equatable {
   var index: Int
   var count: Int
 }
 
-/// Any step, as a generator says.
+/// A chooser that takes a random step.
 struct SeededChooser: ScheduleChooser {
   private var generator: SplitMix64
 
@@ -74,11 +73,11 @@ struct SeededChooser: ScheduleChooser {
   mutating func interrupts() -> Bool { generator.next(below: 16) == 0 }
 }
 
-/// What was written down, and then the first of the steps.
+/// A chooser that makes the recorded choices, and takes the first step at all other choices.
 struct ScriptedChooser: ScheduleChooser {
   private let choices: [Int: Int]
   private var next = 0
-  /// The first choice of more than there is, and how much there is.
+  /// The first recorded choice of a step that doesn't exist, and the number of steps there.
   private var tooHigh: (place: Int, index: Int, count: Int)?
 
   init(_ choices: [Int: Int]) { self.choices = choices }
@@ -109,32 +108,34 @@ struct ScriptedChooser: ScheduleChooser {
   }
 }
 
-/// Always the step of the most urgent subject; now and then the most urgent one becomes the least.
+/// A chooser that takes the step of the most urgent subject, which becomes the least urgent now and
+/// then.
 ///
 /// A subject whose task yields becomes the least urgent if another step has waited for too many
-/// rounds: otherwise a body that polls would keep all others waiting.
+/// rounds. Otherwise a body that polls would keep all other steps waiting.
 ///
-/// Finds a bug that needs d orderings with a probability of at least 1/(n·k^(d-1)), n the number of
-/// subjects and k that of steps. Burckhardt, Kothari, Musuvathi, Nagarakatte, “A randomized
-/// scheduler with probabilistic guarantees of finding bugs”, ASPLOS 2010.
+/// The probability to find a bug that needs d orderings is at least 1/(n·k^(d-1)), n the number of
+/// subjects and k the number of steps. See Burckhardt, Kothari, Musuvathi, Nagarakatte, “A
+/// randomized scheduler with probabilistic guarantees of finding bugs”, ASPLOS 2010.
 struct PriorityChooser: ScheduleChooser {
   private var generator: SplitMix64
   private var priorities: [UInt64: Int64] = [:]
-  /// What the priority of the most urgent subject becomes at which choice.
+  /// The new priorities of the most urgent subject, by the number of the choice.
   ///
-  /// Which of two is the lower doesn't follow from which is the earlier: a bug may need either.
+  /// The earlier of two changes may have the lower or the higher priority, because a bug may need
+  /// either.
   private var changes: [Int: Int64] = [:]
   private var choiceCount = 0
-  /// How many rounds a step may wait while a task yields.
+  /// The number of rounds that a step may wait while a task yields.
   private let mostRounds: Int
   /// The last priority of a subject whose task has yielded.
   private var lastOfYields = Int64(-1_000)
 
   /// - Parameters:
-  ///   - seed: Equal seeds make equal choices.
-  ///   - length: About how many choices there will be.
-  ///   - changeCount: How often the most urgent subject becomes the least.
-  ///   - mostRounds: How many rounds a step may wait while a task yields.
+  ///   - seed: The seed; equal seeds lead to equal choices.
+  ///   - length: The expected number of choices.
+  ///   - changeCount: The number of times that the most urgent subject becomes the least urgent.
+  ///   - mostRounds: The number of rounds that a step may wait while a task yields.
   init(seed: UInt64, length: Int, changeCount: Int, mostRounds: Int) {
     self.mostRounds = mostRounds
     var generator = SplitMix64(seed: seed)
@@ -148,7 +149,7 @@ struct PriorityChooser: ScheduleChooser {
     defer { choiceCount += 1 }
     var candidates = (0..<count).map(candidate)
     if candidates.last?.kind == .time {
-      // A coin and no priority, or time could be the most urgent forever.
+      // A random decision without a priority, because time could be the most urgent forever.
       if generator.next(below: 2) == 0 { return candidates.count - 1 }
       candidates.removeLast()
     }
@@ -177,24 +178,27 @@ struct PriorityChooser: ScheduleChooser {
   private func priority(_ candidate: Candidate) -> Int64 { priorities[candidate.subject] ?? 0 }
 }
 
-/// Another chooser, but for steps that may be taken at any time: each moment is equally likely for
-/// such a step, counted in choices.
+/// A chooser that takes a step at any time with the same probability at each moment, counted in
+/// choices.
 ///
-/// With a coin at each choice, a step that may come at any time would hardly ever come late.
+/// Another chooser chooses among all other steps.
+///
+/// With a separate random decision at each choice, a step at any time would hardly ever be taken
+/// late.
 struct EvenMomentsChooser: ScheduleChooser {
   private var chooser: any ScheduleChooser
   private var generator: SplitMix64
-  /// How many choices there are until nothing else is left.
+  /// The number of choices until only steps at any time are left.
   private let length: Int
-  /// How many choices to wait with each step that is pending.
+  /// The number of choices that each pending step at any time still waits.
   private var waits: [UInt64: Int] = [:]
   /// The number of choices at which such a step was pending and another candidate was chosen.
   private(set) var waitCount = 0
 
   /// - Parameters:
   ///   - chooser: The chooser for all other steps.
-  ///   - seed: Equal seeds make equal choices.
-  ///   - length: About how many choices there are until nothing else is left.
+  ///   - seed: The seed; equal seeds lead to equal choices.
+  ///   - length: The expected number of choices until only steps at any time are left.
   init(_ chooser: any ScheduleChooser, seed: UInt64, length: Int) {
     self.chooser = chooser
     generator = SplitMix64(seed: ~seed)
@@ -222,11 +226,12 @@ struct EvenMomentsChooser: ScheduleChooser {
 
   mutating func interrupts() -> Bool { chooser.interrupts() }
 
-  /// The number of choices until nothing else was left; nil if a step didn't have to wait so long.
+  /// The number of choices until only steps at any time were left; nil if no step had to wait so
+  /// long.
   var naturalLength: Int? { waits.values.contains { $0 > 0 } ? waitCount : nil }
 }
 
-/// A small generator of random numbers that gives the same sequence for the same seed everywhere.
+/// A small random number generator with the same sequence for the same seed on all platforms.
 ///
 /// ```swift
 /// var generator = SplitMix64(seed: 7)
@@ -239,10 +244,10 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
 
   /// Creates a generator.
   ///
-  /// - Parameter seed: Equal seeds give equal sequences.
+  /// - Parameter seed: The seed; equal seeds lead to equal sequences.
   package init(seed: UInt64) { state = seed }
 
-  /// The next 64 bits.
+  /// Returns the next 64 bits.
   package mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var z = state
@@ -251,9 +256,9 @@ package struct SplitMix64: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// A number from 0 up to but not including a bound.
+  /// Returns a number from 0 up to but not including a bound.
   mutating func next(below bound: UInt64) -> UInt64 {
-    // The high half of the product is evenly spread but for a bias of bound/2^64.
+    // The high half of the product is evenly distributed, except for a bias of bound/2^64.
     next().multipliedFullWidth(by: bound).high
   }
 }

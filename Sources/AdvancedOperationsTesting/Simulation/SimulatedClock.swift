@@ -1,7 +1,7 @@
 import AdvancedOperations
 import CoreOperations
 
-/// The time of a simulation.
+/// The clock of a simulation.
 final class SimulatedClock: OperationClock.Source {
   let simulation: Simulation
 
@@ -16,12 +16,13 @@ final class SimulatedClock: OperationClock.Source {
     let wait = AsyncWait()
     let timer = OperationTimer { wait.finish() }
     try await wait.run { _ in
-      // As the clocks of the system do, and without a step: nothing comes in between on threads.
+      // A sleep whose deadline has passed isn't a step: with the system's clocks, nothing runs in
+      // between either.
       guard deadline > now || simulation.sleepsTooOften() else { return false }
       simulation.schedule(at: deadline, timer, isSleep: true)
       return true
     } unregister: { _ in
-      // Or time would move to a moment at which nothing happens.
+      // Otherwise time would move to a moment at which nothing happens.
       timer.cancel()
     }
   }
@@ -44,15 +45,15 @@ struct Alarm {
   let name: String
   let subject: StepSubject
   let identity: Fingerprint
-  /// Whether a task sleeps until then.
+  /// Whether a task sleeps until the deadline.
   let isSleep: Bool
 }
 
 /// The timers of a simulation that aren't due, by their numbers and by their times.
 ///
-/// Timers at the end of time are kept apart, because they never are due.
+/// Timers at the end of time are separate, because they are never due.
 ///
-/// - Complexity: Adding and taking out O(log n), amortised.
+/// - Complexity: Adding and removing a timer takes O(log n), amortized.
 struct Alarms {
   private struct Place: HeapElement {
     let deadline: Duration
@@ -66,16 +67,17 @@ struct Alarms {
   private var alarms: [Int: Alarm] = [:]
   /// The timers at the end of time.
   private var endless: [Int: Alarm] = [:]
-  /// Also of those that were taken out since; there are never many more than are left.
+  /// The deadlines of the timers, and of removed timers; there are never many more removed timers
+  /// than others.
   private var places = IndexedHeap<Place>()
 
-  /// Whether time has nothing to move to.
+  /// Whether time can't move to a timer.
   var isEmpty: Bool { alarms.isEmpty }
-  /// With those at the end of time.
+  /// The number of timers, including timers at the end of time.
   var count: Int { alarms.count + endless.count }
-  /// With those at the end of time; in no order.
+  /// All timers, including timers at the end of time, in no order.
   var all: [Alarm] { Array(alarms.values) + Array(endless.values) }
-  /// Those that become due; in no order.
+  /// The timers that will be due, in no order.
   var upcoming: some Collection<Alarm> { alarms.values }
 
   mutating func insert(_ alarm: Alarm) {
@@ -99,18 +101,18 @@ struct Alarms {
     return alarm
   }
 
-  /// Whether a task of an operation sleeps until the end of time.
+  /// Returns whether a task of an operation sleeps until the end of time.
   func hasEndlessSleep(of subject: StepSubject) -> Bool {
     endless.values.contains { $0.isSleep && $0.subject == subject }
   }
 
-  /// When the next one is due; nil without any.
+  /// Returns the deadline of the next timer; nil without a timer.
   mutating func nextDeadline() -> Duration? {
     while let first = places.first, alarms[first.number] == nil { _ = places.popFirst() }
     return places.first?.deadline
   }
 
-  /// Takes out those that are due, in the order in which they were added.
+  /// Removes and returns the timers that are due, in the order in which they were added.
   mutating func takeDue(at now: Duration) -> [Alarm] {
     var due: [Alarm] = []
     while let deadline = nextDeadline(), deadline <= now, let first = places.popFirst() {

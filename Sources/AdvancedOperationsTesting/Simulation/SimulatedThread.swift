@@ -2,7 +2,8 @@
 import CoreOperations
 import Dispatch
 
-/// A thread on which a step runs until it ends or is interrupted; one of them at a time.
+/// A thread that runs a step until the step ends or is interrupted; only one of these threads runs
+/// at a time.
 final class SimulatedThread: Sendable {
   private struct State {
     var body: (@Sendable () -> Void)?
@@ -19,7 +20,7 @@ final class SimulatedThread: Sendable {
   static func take() -> SimulatedThread {
     if let thread = idle.withLock({ $0.popLast() }) { return thread }
     let thread = SimulatedThread()
-    // A queue of its own, which keeps the one thread on which this runs for ever.
+    // A separate dispatch queue, whose thread runs this loop forever.
     DispatchQueue(label: "steps of simulations").async { thread.work() }
     return thread
   }
@@ -28,7 +29,7 @@ final class SimulatedThread: Sendable {
 
   var step: (name: String, subject: StepSubject) { state.withLock { ($0.stepName, $0.subject) } }
 
-  /// Lets the thread run a step; returns whether that ended, and was not interrupted.
+  /// Runs a step on the thread; returns false if the step was interrupted.
   func begin(
     _ name: String,
     _ subject: StepSubject,
@@ -38,14 +39,15 @@ final class SimulatedThread: Sendable {
     return resume()
   }
 
-  /// Lets the thread go on.
+  /// Resumes the step of the thread; returns false if the step was interrupted again.
   func resume() -> Bool {
     turn.signal()
     turnBack.wait()
     return state.withLock { $0.hasEnded }
   }
 
-  /// Gives the turn back and waits for it; on the thread itself.
+  /// Interrupts the step of the current thread: passes control to the simulation, and waits until
+  /// it is resumed.
   func interrupt() {
     turnBack.signal()
     turn.wait()
@@ -101,7 +103,7 @@ extension Simulation {
     }
   }
 
-  /// Whether the step that is going on is interrupted here; no other step runs.
+  /// Returns whether the running step is interrupted here.
   private func mayInterrupt() -> Bool {
     withState { state in
       guard !state.isDiverted, state.interruptionsLeft > 0, !state.steps.isEmpty else {

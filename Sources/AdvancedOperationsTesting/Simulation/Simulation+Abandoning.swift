@@ -2,7 +2,7 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// What a simulation held, to be released without its lock.
+  /// The contents of a simulation, to be released without its lock.
   private struct Remains {
     var steps: [Step] = []
     var alarms: [Alarm] = []
@@ -10,12 +10,13 @@ extension Simulation {
     var queues: [any SteppedQueue] = []
   }
 
-  /// Nothing runs the simulation any more: releases its steps, timers, and the operations that have
-  /// not finished.
+  /// Releases the steps, timers and unfinished operations of the simulation, because nothing will
+  /// run them any more.
   ///
-  /// Code of the program isn't called, except by a `deinit`. A task that is suspended, or has not
-  /// begun, stays in memory, because Swift releases a task only when it has ended. So what such a
-  /// task can reach is kept small: operations lose their dependencies, and the simulation its log.
+  /// This calls no code of the program, except in a `deinit`. A task that is suspended, or has not
+  /// begun, stays in memory, because Swift releases a task only when it has ended. Such a task
+  /// should retain few objects. Therefore operations release their dependencies, and the simulation
+  /// releases its log.
   func abandon() {
     keepOperations(false)
     let remains = withState { state in
@@ -34,12 +35,12 @@ extension Simulation {
     for operation in members { operation.wasAbandoned() }
     claimDomain.abandon()
     let watched = withState { $0.forgetPast() }
-    // Operations that have finished are reached by suspended tasks, too.
+    // Suspended tasks may retain operations that have finished, too.
     for operation in watched.compactMap(\.operation) where operation.containingQueue == nil {
       operation.forgetDependencies()
     }
     withExtendedLifetime(remains) {}
-    // Operations mostly refer to earlier ones.
+    // Release the last operation first, because operations mostly refer to earlier operations.
     while members.popLast() != nil {}
   }
 
@@ -53,13 +54,13 @@ extension Simulation {
     }
   }
 
-  /// A queue was created that the simulation runs.
+  /// Notes that a queue was created in the simulation.
   func didCreate(_ queue: any SteppedQueue) {
     let isAbandoned = withState { state in
       if !state.watched.isAbandoned { state.names.didCreate(queue) }
       return state.watched.isAbandoned
     }
-    // It takes in nothing from the beginning.
+    // A queue of an abandoned simulation never accepts an operation.
     if isAbandoned { _ = queue.abandon() }
   }
 
@@ -67,7 +68,7 @@ extension Simulation {
 }
 
 extension Simulation.State {
-  /// Releases what has happened; returns the operations that were seen.
+  /// Releases the history of the simulation; returns the operations that it has seen.
   fileprivate mutating func forgetPast() -> [WatchedOperation] {
     watched.hasLostOperations = true
     log.clear()

@@ -1,7 +1,7 @@
 import AdvancedOperations
 import CoreOperations
 
-/// Fails, or takes its time.
+/// A condition that fails with an injected error, or that takes an injected time.
 struct FaultCondition: OperationCondition {
   let injected: InjectedFault
   let simulation: Simulation
@@ -13,7 +13,7 @@ struct FaultCondition: OperationCondition {
     case .error(let error):
       noteEffect(on: operation)
       return .failed(error)
-    // It is there so that the operation evaluates conditions, and enters the state.
+    // With this condition, the operation enters evaluatingConditions, where the fault cancels it.
     case .cancel: return .satisfied
     case .delay(let duration):
       noteEffect(on: operation)
@@ -35,12 +35,12 @@ struct FaultCondition: OperationCondition {
 /// A fault that has met an operation.
 struct InjectedFault: Sendable {
   let fault: OperationFault
-  /// Its place among the faults of the simulation.
+  /// The index of the fault among the faults of the simulation.
   let index: Int
 }
 
 extension Simulation {
-  /// The faults that meet an operation at a state.
+  /// Returns the faults that meet an operation at a state.
   private func faults(
     of operation: AdvancedOperation,
     at state: AdvancedOperation.State
@@ -57,12 +57,12 @@ extension Simulation {
     }
   }
 
-  /// The fault has changed what becomes of an operation.
+  /// Notes that a fault has changed the course of an operation.
   func faultHappened(_ injected: InjectedFault) {
     withState { $0.faults[injected.index].hasHappened = true }
   }
 
-  /// What has to be said of faults that were injected and have not happened; nil when all have.
+  /// Sentences about the injected faults that have not happened; nil if all have happened.
   var sentenceAboutFaults: String? {
     let open = withState { $0.faults.filter { !$0.hasHappened } }
     func list(_ faults: [Fault]) -> String {
@@ -124,11 +124,11 @@ extension Simulation {
     }
   }
 
-  /// Lets the faults at ready happen to the operations that have become so since the last look.
+  /// Applies the faults at ready to the operations that have become ready since the last call.
   ///
-  /// An operation without conditions enters no state when its last dependency ends, so that the
-  /// tracer isn't called: its `state` is ready from then on. Each start is a step of its own, so
-  /// that a look before each step sees all of them.
+  /// When the last dependency of an operation without conditions finishes, the operation's `state`
+  /// is ready, but the tracer isn't called. Each start is a separate step. Therefore a call before
+  /// each step finds all operations that have become ready.
   func lookForReady() {
     let targets = withState { state in
       if state.targetsAtReady.isEmpty { return [FaultTarget]() }
@@ -140,7 +140,7 @@ extension Simulation {
       guard let operation = target.operation else { continue }
       switch operation.state {
       case .pending, .evaluatingConditions: left.append(target)
-      // A cancel enters the state, and the fault has met the operation there.
+      // A cancelled operation has entered the state, so the fault has met it already.
       case .ready where !operation.isCancelled:
         let subject = record(of: operation).subject
         StepContext.run(in: self, subject: subject) { entered(.ready, operation) }

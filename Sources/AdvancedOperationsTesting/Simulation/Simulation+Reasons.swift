@@ -2,10 +2,12 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// Why an operation that nothing is pending of has not ended, as far as explanations know.
+  /// Returns the reason why an operation without pending steps has not finished, if its explanation
+  /// contains one.
   ///
-  /// - Parameter operation: One whose body, or whose conditions, have begun.
-  /// - Returns: Sentences; nil when nothing is known, so that it may have left the simulation.
+  /// - Parameter operation: An operation whose conditions or body have begun.
+  /// - Returns: Sentences; nil if no reason is known, so that the operation may have left the
+  ///   simulation.
   func reason(forStaying operation: AdvancedOperation) -> String? {
     let explanation = operation.explain()
     let kinds = explanation.causes.map(\.kind)
@@ -22,28 +24,29 @@ extension Simulation {
     return "It waits for others: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
   }
 
-  /// Whether code of an operation, or of a test, sleeps by the clock until the end of time.
+  /// Returns whether code of an operation, or of a test, sleeps by the clock until the end of time.
   func sleepsForever(_ subject: StepSubject) -> Bool {
     withState { $0.alarms.hasEndlessSleep(of: subject) }
   }
 
-  /// Says that an operation is in the simulation and stays where it is.
+  /// The reason for an operation that is in the simulation, but sleeps until the end of time.
   static let endlessSleep =
     "It sleeps by the clock until the end of time, so until it is cancelled: cancel it, and call "
     + "run() again."
 
-  /// Says what keeps an operation, and what has left the simulation of all that it waits for.
+  /// Returns the causes that keep an operation waiting, and the operations among them that have
+  /// left the simulation.
   ///
   /// Other operations that have left the simulation aren't named.
   ///
-  /// - Returns: What keeps the operation, and then a line for each that has left.
+  /// - Returns: The causes, and then a line for each operation that has left.
   func whatKeeps(_ operation: Operation) -> String {
     let explanation = operation.explain()
     let causes = explanation.causes + explanation.path + explanation.rootCauses
     let others = causes.flatMap { $0.operations + $0.involved }.filter { $0 !== operation }
     let own = strays(among: [operation]).first?.description
     var lines = [own ?? "\(explanation)"] + strays(among: others).map(\.description)
-    // One that waits for others has said so.
+    // The description of an operation that waits for others already contains the remark.
     if let remark = remark(aboutWaysOut: explanation, of: operation),
       !lines.contains(where: { $0.contains(remark) })
     {
@@ -52,12 +55,12 @@ extension Simulation {
     return lines.joined(separator: "\n")
   }
 
-  /// Says which of the operations that an explanation names aren't in this simulation.
+  /// Returns a remark about the operations of an explanation that aren't in this simulation.
   ///
   /// - Parameters:
-  ///   - explanation: What keeps the operation.
+  ///   - explanation: The explanation of the operation.
   ///   - operation: The operation.
-  /// - Returns: A sentence for each queue; nil when all are.
+  /// - Returns: A sentence for each queue that isn't in the simulation; nil if there is none.
   func remark(aboutWaysOut explanation: OperationExplanation, of operation: Operation) -> String? {
     let causes = explanation.causes + explanation.path + explanation.rootCauses
     var seen: Set<ObjectIdentifier> = []
@@ -72,7 +75,8 @@ extension Simulation {
     return sentences.isEmpty ? nil : sentences.joined(separator: "\n")
   }
 
-  /// Says how the operations of a queue leave the simulation, and what to do; nil if they don't.
+  /// Describes how the operations of a queue leave the simulation, with advice; nil if they don't
+  /// leave it.
   private func wayOut(of queue: OperationQueue) -> String? {
     let environment = (queue as? AdvancedOperationQueue)?.environment
     guard let environment, (environment.tracer as? SimulationTracer)?.simulation === self else {
@@ -85,8 +89,8 @@ extension Simulation {
       + "that clock, outside of the simulation. Leave the clock of simulation.environment as it is."
   }
 
-  /// What to say of an operation that a time limit ended before its body had slept by the clock;
-  /// nil when that isn't so.
+  /// Returns a hint for an operation that a time limit ended before its body slept by the clock;
+  /// nil for other operations.
   func hint(aboutTimeLimitOf operation: AdvancedOperation) -> String? {
     guard operation.hasStarted, !(operation is any EndsByOwnCall),
       operation.errors.contains(where: { $0 is OperationTimeout }), !record(of: operation).hasSlept
@@ -96,8 +100,10 @@ extension Simulation {
       + "time, while virtual time goes on to the time limit."
   }
 
-  /// Says why operations wait although nothing can happen any more, and nothing that the test holds
-  /// would let them continue; nil if there are none.
+  /// The explanations of operations that wait although nothing can happen any more; nil if there
+  /// are none.
+  ///
+  /// Operations that wait for the test aren't included.
   var sentencesAboutWaiting: [String]? {
     guard isIdle else { return nil }
     let lost = unfinished.filter { !isHeldByTest($0) }
@@ -113,8 +119,8 @@ extension Simulation {
     return ([text] + others.map { "also: \($0)" }).joined(separator: "\n")
   }
 
-  /// Says why nothing can happen any more: the operations that have not finished, and what keeps
-  /// each of them.
+  /// The reason why nothing can happen any more: the operations that have not finished, with the
+  /// causes of their waits.
   var whyIdle: String {
     if progress.current.count == 0 { return Self.nothingHasRun }
     let unfinished = unfinished
@@ -130,16 +136,18 @@ extension Simulation {
       + (unfinished.count > 3 ? "\nand \(unfinished.count - 3) more." : "")
   }
 
-  /// What to do if nothing has run in a simulation.
+  /// The message for a simulation in which nothing has run.
   static let nothingHasRun =
     "Nothing has run in the simulation: add operations to a queue that is made with "
     + "AdvancedOperationQueue(environment: simulation.environment), and call run()."
 
-  /// Whether all that an operation waits for is in the hand of the test: it can resume a queue,
-  /// give a queue slots, answer with a probe, or release a held operation.
+  /// Returns whether an operation waits only for the test.
+  ///
+  /// The test can resume a queue, give a queue slots, answer with a probe, or release a held
+  /// operation.
   func isHeldByTest(_ operation: Operation) -> Bool {
     let causes = operation.explain().rootCauses
-    // Code that runs waits for the other causes, as far as that is known.
+    // An executing body waits for the other causes, as far as is known.
     let others = causes.filter { $0.kind != .condition && $0.kind != .executing }
     return !causes.isEmpty && (others.isEmpty ? causes : others).allSatisfy(isHeldByTest)
   }
@@ -150,13 +158,13 @@ extension Simulation {
       || cause.operations.allSatisfy { record(of: $0).isHeld }
   }
 
-  /// Says of operations that are in no simulation what to do.
+  /// Returns advice for an operation that isn't in a simulation.
   static func sentence(aboutMissing subject: String) -> String {
     "\(subject) is in no simulation: wait for its end before, or make its queue with "
       + "AdvancedOperationQueue(environment: simulation.environment)."
   }
 
-  /// Says that steps or timers are pending; nil when none is.
+  /// A sentence with the pending steps or timers; nil if there are none.
   var sentenceAboutPending: String? {
     let (steps, hasTimers, isLost) = withState { state in
       (
@@ -177,6 +185,6 @@ extension Simulation {
 }
 
 extension String? {
-  /// The text, or none.
+  /// The text, or an empty text.
   var orEmpty: String { self ?? "" }
 }

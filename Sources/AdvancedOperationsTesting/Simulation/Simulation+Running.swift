@@ -2,7 +2,7 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// The call that takes all steps there are.
+  /// The call that takes all steps.
   static let wholeRun = "run()"
 
   /// The call that takes the steps of a run between two restarts.
@@ -10,23 +10,24 @@ extension Simulation {
   /// The call that takes one step.
   static let singleStep = "step()"
 
-  /// Why a run has ended.
+  /// The reason for the end of a run.
   enum RunEnd {
     /// The condition was true.
     case enough
     /// Nothing can happen any more, or not before the given time.
     case idle
-    /// The task that ran the simulation is cancelled, and something is left to do.
+    /// The task that ran the simulation is cancelled, and steps or timers are left.
     case cancelled
   }
 
   /// Takes steps.
   ///
   /// - Parameters:
-  ///   - time: When to stop; nil, or the end of time, for when nothing can happen any more.
+  ///   - time: The time at which the run stops. If it is nil or the end of time, the run stops when
+  ///     nothing can happen any more.
   ///   - call: The name of the call.
   ///   - isEnough: Called before each step; the run ends if it returns true.
-  /// - Returns: Why the run has ended.
+  /// - Returns: The reason for the end of the run.
   @discardableResult
   func run(until time: Duration?, call: String, _ isEnough: () -> Bool) -> RunEnd {
     let outer = begin(call)
@@ -51,7 +52,7 @@ extension Simulation {
     }
   }
 
-  /// Nothing can happen any more: traps if an operation contradicts itself.
+  /// Traps if the state of an operation contradicts itself when nothing can happen any more.
   private func checkConsistency() {
     #if DEBUG
     for watched in withState({ $0.names.operations }) {
@@ -87,9 +88,10 @@ extension Simulation {
     }
   }
 
-  /// The task that runs the simulation is cancelled: reports, once, that something is left to do.
+  /// Reports once that steps or timers are left, because the task that runs the simulation is
+  /// cancelled.
   ///
-  /// - Returns: Whether something is.
+  /// - Returns: Whether steps or timers are left.
   private func isCutShort(_ call: String) -> Bool {
     let (isLeft, isFirst) = withState { state in
       if state.steps.isEmpty, state.alarms.isEmpty { return (false, false) }
@@ -100,14 +102,15 @@ extension Simulation {
     return isLeft
   }
 
-  /// The simulation that the thread takes steps of.
+  /// The simulation whose steps the thread takes.
   private static let own = ThreadLocal<Simulation>()
 
-  /// Returns the simulation that the thread has taken steps of until now.
+  /// Begins a call that takes steps; returns the simulation whose steps the thread was taking.
   private func begin(_ call: String) -> Simulation? {
     let other = withState { state -> String? in
       if let other = state.runningCall { return other }
-      // What was done since the last run is unknown, but follows from the history until then.
+      // The actions of the test since the last run are unknown, but follow from the earlier
+      // history.
       state.history.add("run")
       state.runningCall = call
       state.watched.runCount += 1
@@ -146,12 +149,12 @@ extension Simulation {
 
   /// Checks whether a run was ended because its task was cancelled, or the task is cancelled now.
   ///
-  /// - Throws: `CancellationError` if it was, or is.
+  /// - Throws: `CancellationError` if the task was cancelled, or is cancelled.
   func checkNotCancelled() throws {
     if withState({ $0.watched.wasCancelled }) || isCallerCancelled { throw CancellationError() }
   }
 
-  /// What happens next.
+  /// The next event of a run.
   fileprivate enum Next {
     case step(Step)
     /// Time has moved, or timers are due.
@@ -193,17 +196,17 @@ extension Simulation {
     }
   }
 
-  // MARK: What is left
+  // MARK: Remaining steps and operations
 
-  /// Whether no step is pending, and no timer that becomes due.
+  /// Whether there is neither a pending step nor a timer that will be due.
   var isIdle: Bool { withState { $0.steps.isEmpty && $0.alarms.isEmpty } }
 
   var strays: [StrayOperation] { strays(among: nil) }
 
-  /// Those of the operations that have left the simulation, in the order in which they were seen.
+  /// Returns the operations that have left the simulation, in the order in which it has seen them.
   ///
-  /// - Parameter operations: Which to look at; nil for all.
-  /// - Returns: None as long as a step or a timer is pending.
+  /// - Parameter operations: The operations to check; nil for all operations.
+  /// - Returns: The strays; none as long as a step or a timer is pending.
   func strays(among operations: [Operation]?) -> [StrayOperation] {
     guard isIdle else { return [] }
     let numbers = operations.map { Set($0.map(ObjectIdentifier.init)) }
@@ -216,7 +219,7 @@ extension Simulation {
     }
   }
 
-  /// Operations of the queues that ran here which have not finished.
+  /// The unfinished operations of the simulation's queues.
   var unfinished: [Operation] {
     withState { $0.names.queues }.flatMap { $0.unfinishedMembers }
   }
@@ -239,18 +242,22 @@ extension Simulation.State {
     }
     guard mayTimeMove else { return .step(pick()) }
     if steps.isEmpty || isTimerDue(atMost: end) { return moveTime(atMost: end) ? .time : .nothing }
-    // With an end, what is left may be taken after it.
+    // If the run ends at a time, the next run may take the remaining steps.
     guard end != nil || !alarms.isEmpty else { return .step(pick()) }
     let count = steps.count + 1
     let choice = chooseStepOrTime()
     if choice < steps.count { return .step(remove(choice, choice: choice, of: count)) }
     note("time moves on (\(count) of \(count))")
-    // At which time a step is taken doesn't follow from the order of steps then.
+    // After this choice, the order of the steps doesn't determine the times at which they are
+    // taken.
     history.add(StepKind.time.rawValue)
     return moveTime(atMost: end) ? .time : .nothing
   }
 
-  /// Time is last: a run that takes the first of all ends, even if there is always a timer.
+  /// Chooses a step or a move of time.
+  ///
+  /// Time is the last candidate. A run that always takes the first candidate therefore ends, even
+  /// if there is always a timer.
   private mutating func chooseStepOrTime() -> Int {
     let (steps, rounds) = (steps, roundCount)
     return choose(among: steps.count + 1) {
@@ -265,7 +272,8 @@ extension Simulation.State {
     return remove(Self.index(of: choice, leaving: left), choice: choice, of: count)
   }
 
-  /// Returns which of the steps has just been interrupted, and would only go on; nil for none.
+  /// Returns the index of the step that was just interrupted, and that would only be resumed; nil
+  /// if there is none.
   private mutating func takeResting() -> Int? {
     #if DEBUG
     if let thread = resting.take(), steps.count > 1 {
@@ -277,8 +285,10 @@ extension Simulation.State {
     return nil
   }
 
-  /// In a function of its own: a second reference to the steps would have them copied when one is
-  /// taken out.
+  /// Chooses a step.
+  ///
+  /// This is a separate function, because another reference to the steps would copy them when a
+  /// step is removed.
   private mutating func chooseStep(among count: Int, leaving left: Int?) -> Int {
     let (steps, rounds) = (steps, roundCount)
     return choose(among: count) {
@@ -286,7 +296,7 @@ extension Simulation.State {
     }
   }
 
-  /// Where a choice stands among all steps.
+  /// Returns the index of a choice among all steps.
   private static func index(of choice: Int, leaving left: Int?) -> Int {
     if let left, choice >= left { choice + 1 } else { choice }
   }
@@ -303,13 +313,14 @@ extension Simulation.State {
     return step
   }
 
-  /// Whether the time of a timer has come, without moving time.
+  /// Returns whether a timer is due without moving time.
   private mutating func isTimerDue(atMost end: Duration?) -> Bool {
     let latest = min(now, end ?? now)
     return alarms.nextDeadline().map { $0 <= latest } ?? false
   }
 
-  /// Moves time to the next timer; returns whether there was one, or time left to pass.
+  /// Moves time to the next timer; without a timer before the end, moves time to the end and
+  /// returns false.
   private mutating func moveTime(atMost end: Duration?) -> Bool {
     guard let next = alarms.nextDeadline(), end.map({ next <= $0 }) ?? true else {
       if let end { moveTime(to: end.clamped) }

@@ -2,10 +2,10 @@ import AdvancedOperations
 import CoreOperations
 
 extension Simulation {
-  /// Adds a step; the watchdog looks at it if nothing runs it.
+  /// Adds a step; the watchdog checks the simulation if nothing runs the step.
   func append(_ make: (inout State) -> Step) {
     let mustEnter = withState { state in
-      // The caller still has what the step would run, so nothing is released here.
+      // The caller still retains the closure of the step, so nothing is released here.
       if state.watched.isAbandoned { return false }
       state.append(make(&state))
       return state.entersWatchdog()
@@ -13,8 +13,11 @@ extension Simulation {
     if mustEnter { RealTimeWatchdog.stepsArePending(in: self) }
   }
 
-  /// The number of runs until now; nil when one goes on, when nothing is pending, or when nothing
-  /// can run it any more, and the watchdog has to be told if that changes.
+  /// Returns the number of runs so far; nil if a run is taking steps, no step is pending, or the
+  /// simulation is abandoned.
+  ///
+  /// If the result is nil, the watchdog stops checking the simulation, which has to enter the
+  /// watchdog again.
   func runCountWhilePending() -> Int? {
     withState { state in
       if state.runningCall == nil, !state.steps.isEmpty, !state.watched.isAbandoned {
@@ -35,7 +38,7 @@ extension Simulation {
       + "outside of the simulation. A loop ends only by what it does itself."
   }
 
-  /// Says that a run was ended because its task is cancelled.
+  /// Returns the report of a run that ended because its task is cancelled.
   func sentence(aboutCancelled call: String) -> String {
     let (count, now) = withState { ($0.takenCount, $0.now) }
     return
@@ -50,7 +53,8 @@ extension Simulation {
     return names.isEmpty ? "" : "; the last steps: \(names.joined(separator: ", "))"
   }
 
-  /// Says that steps are pending and nothing runs them; nil when it was said, or isn't so any more.
+  /// Returns the report of pending steps that nothing runs; nil if it was reported before, or isn't
+  /// true any more.
   func sentence(aboutPendingFor duration: Duration) -> String? {
     let names = withState { state -> [String] in
       guard state.runningCall == nil, !state.watched.hasReported else { return [] }
@@ -63,15 +67,15 @@ extension Simulation {
       + "nothing runs them: call simulation.run(), or await inside of try simulation.run { … }."
   }
 
-  /// Says that a run doesn't come to its end; nil when it has.
+  /// Returns the report of a run that doesn't end; nil if it has ended.
   ///
   /// - Parameters:
   ///   - call: The call that takes the steps.
-  ///   - steps: How many it has taken.
-  ///   - duration: In how much real time.
-  /// - Returns: What is known, and what to do.
+  ///   - steps: The number of steps that the call has taken.
+  ///   - duration: The real time in which it has taken them.
+  /// - Returns: Sentences with the facts and with advice.
   func sentence(aboutEndless call: String, steps: Int, for duration: Duration) -> String? {
-    // Between two calls of step(), none goes on.
+    // Between two calls of step(), no call is running.
     let isOver = withState { $0.runningCall == nil && call != Self.singleStep }
     if isOver { return nil }
     let (time, advice) = standstill(in: steps)
@@ -79,7 +83,7 @@ extension Simulation {
       + "time, and \(time)\(lastSteps). \(advice ?? self.advice(onEndless: call))"
   }
 
-  /// Says where virtual time is, and what to do if it has stood still for most of the last steps.
+  /// Describes the virtual time, with advice if the time has stood still for most of the steps.
   func standstill(in steps: Int) -> (time: String, advice: String?) {
     let (now, count) = withState { ($0.now, $0.takenCount - $0.countAtLastMove) }
     if 2 * count < steps { return ("virtual time is at \(now.readable)", nil) }
@@ -103,7 +107,7 @@ extension Simulation {
 }
 
 extension Simulation.State {
-  /// Returns whether the watchdog has to be told that steps are pending.
+  /// Returns whether the watchdog has to be notified that steps are pending.
   mutating func entersWatchdog() -> Bool {
     guard runningCall == nil, !steps.isEmpty, !watched.isEntered, !watched.hasReported,
       !watched.isAbandoned

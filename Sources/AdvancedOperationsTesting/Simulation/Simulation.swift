@@ -1,16 +1,16 @@
 import AdvancedOperations
 import CoreOperations
 
-/// The steps, timers and time of one simulated world.
+/// The steps, timers and time of one simulation.
 final class Simulation: Sendable {
-  /// Something that could happen next.
+  /// An action that could happen next.
   struct Step {
     enum Work {
       case work(@Sendable () -> Void)
       case job(UnownedJob, SimulatedExecutor)
       case timer(OperationTimer)
       #if DEBUG
-      /// A step that was interrupted goes on.
+      /// An interrupted step is resumed.
       case resume(SimulatedThread)
       #endif
     }
@@ -19,15 +19,16 @@ final class Simulation: Sendable {
     let name: String
     /// The operation, queue or code that the step is for.
     let subject: StepSubject
-    /// Different for different steps, and the same in each run with the same choices.
+    /// The identity of the step, which no other step has, and which is the same in each run with
+    /// the same choices.
     let identity: Fingerprint
-    /// Whether no code of a user can tell when the step is taken.
+    /// Whether user code can't notice the moment at which the step is taken.
     var isInternal = false
     /// The task that the step is a part of; nil for a step that isn't a part of a task.
     var task: StepTask?
     /// Whether time may move while the step is pending.
     var isAtAnyTime = false
-    /// Whether a task only lets others run.
+    /// Whether the step is a yield of a task.
     var isYield = false
     /// The number of rounds when the step was added; see ``State/roundCount``.
     var roundCount = 0
@@ -40,45 +41,46 @@ final class Simulation: Sendable {
     var generator: SplitMix64
     private(set) var now = Duration.zero
     private(set) var steps: [Step] = []
-    /// How many of the steps keep time from moving.
+    /// The number of steps that keep time from moving.
     private(set) var urgentCount = 0
-    /// The timers whose time has not come, by number.
+    /// The timers that aren't due.
     var alarms = Alarms()
     var alarmCount = 0
     var log = SimulationLog(limit: Simulation.usualLogLimit)
-    /// The names of the steps that were taken last, up to three.
+    /// The names of the last steps, up to three.
     private(set) var lastSteps: [String] = []
-    /// The call that takes steps; nil while none does.
+    /// The call that takes steps; nil while no call takes steps.
     var runningCall: String?
-    /// The last call that took steps; nil before the first.
+    /// The last call that took steps; nil before the first call.
     var lastCall: String?
-    /// How many steps were taken.
+    /// The number of steps that were taken.
     var takenCount = 0
-    /// How many times a task yielded or time moved: a workflow that polls does one of the two in
-    /// each of its rounds.
+    /// The number of times that a task yielded or time moved.
+    ///
+    /// A workflow that polls does one of the two in each of its rounds.
     var roundCount = 0
-    /// The number of steps after which no more are taken; nil for any number.
+    /// The number of steps after which no step is taken; nil for no limit.
     var stepLimit: Int?
-    /// Whether a step was pending, and was not taken because of the limit.
+    /// Whether a pending step was not taken because of the limit.
     var hasReachedLimit = false
-    /// The names of the steps that may be taken at any time, and when each was taken.
+    /// The names and times of the steps at any time that were taken.
     var takenAtAnyTime: [(name: String, time: Duration)] = []
-    /// The number of sleeps in the step that runs which were over when they began.
+    /// The number of sleeps of the running step that ended immediately.
     var emptySleepCount = 0
-    /// Whether the step that runs is a decision of a queue.
+    /// Whether the running step is a decision of a queue.
     var isInInternalStep = false
-    /// How many of them were taken before time moved for the last time.
+    /// The number of steps that were taken before time last moved.
     private(set) var countAtLastMove = 0
     var names = StepNames()
     /// Whether choices are recorded; only an exploration reads them.
     let keepsChoices: Bool
-    /// Every choice that was made, and among how many.
+    /// The choices that were made, with their numbers of candidates.
     var choices: [Choice] = []
-    /// The order of all that code of a user can have noticed.
+    /// A fingerprint of the order of all events that user code can have noticed.
     var history = Fingerprint()
     var isDiverted = false
     var faults: [Fault] = []
-    /// Operations that are on their way to ready, where a fault waits for them.
+    /// Operations that aren't ready yet, and that a fault meets at ready.
     var targetsAtReady: [FaultTarget] = []
     /// The keys of operations with a journal that have begun to execute.
     var begunKeys: Set<String> = []
@@ -106,9 +108,9 @@ final class Simulation: Sendable {
       return step
     }
 
-    /// A step that has a count as a part of its identity, or its timer, was added.
+    /// Notes that a step or a timer with a count in its identity was added.
     ///
-    /// The count of one that a decision of a queue added depends on when that was.
+    /// If a decision of a queue added the step, its count depends on the moment of the decision.
     mutating func countedStepWasAdded(_ identity: Fingerprint) {
       if isInInternalStep { history.add(identity) }
     }
@@ -126,7 +128,7 @@ final class Simulation: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the step.
-    ///   - remark: The text behind the name in the log.
+    ///   - remark: The text after the name in the log.
     mutating func noteStep(_ name: String, _ remark: String) {
       takenCount += 1
       note("step: \(name)\(remark)")
@@ -134,7 +136,7 @@ final class Simulation: Sendable {
       lastSteps.append(name)
     }
 
-    /// Moves time forward; does nothing if it is as late already.
+    /// Moves time forward; does nothing if the time isn't in the future.
     mutating func moveTime(to time: Duration) {
       guard time > now else { return }
       now = time
@@ -147,17 +149,17 @@ final class Simulation: Sendable {
   let claimDomain = ClaimDomain()
   let clockIdentity = ClockIdentity()
   let state: Locked<State>
-  /// How many steps were taken, for the watchdog.
+  /// The number of steps that were taken, for the watchdog.
   let progress = StepProgress()
 
-  /// The number of lines that a log keeps unless another one is set.
+  /// The number of lines that a log keeps by default.
   static let usualLogLimit = 100_000
 
   /// - Parameters:
-  ///   - seed: What chance begins with.
-  ///   - chooser: Says what is next.
+  ///   - seed: The seed of all random choices.
+  ///   - chooser: The chooser of the next step.
   ///   - keepsChoices: Whether choices are recorded.
-  ///   - interruptions: How often a step may be interrupted; only in debug builds.
+  ///   - interruptions: The number of times that steps may be interrupted; only in debug builds.
   init(
     seed: UInt64,
     chooser: any ScheduleChooser,
@@ -175,7 +177,7 @@ final class Simulation: Sendable {
     self.state = Locked(state)
   }
 
-  /// Reaches the state, and isn't interrupted meanwhile.
+  /// Calls a closure with the locked state; the running step can't be interrupted in the closure.
   func withState<Result>(_ body: (inout State) -> Result) -> Result {
     #if DEBUG
     return Preemption.without { state.withLock { body(&$0) } }
@@ -219,7 +221,7 @@ final class Simulation: Sendable {
     }
   }
 
-  /// Adds something that belongs to whatever is going on where this is called.
+  /// Adds a step that belongs to the subject of the calling step.
   func addPart(_ body: @escaping @Sendable () -> Void) {
     let subject = StepContext.subject(in: self)
     append { state in
@@ -260,8 +262,9 @@ final class Simulation: Sendable {
     }
   }
 
-  /// Whether the step that runs only sleeps for no time, again and again: it would never end, and
-  /// on threads others would run in between.
+  /// Returns whether the running step has slept for no time too often.
+  ///
+  /// Such a step would never end. On threads, other code would run in between.
   func sleepsTooOften() -> Bool {
     withState { state in
       state.emptySleepCount += 1
@@ -270,9 +273,9 @@ final class Simulation: Sendable {
   }
 
   /// - Parameters:
-  ///   - deadline: When the timer is due; never at the end of time.
+  ///   - deadline: The time at which the timer is due; a timer at the end of time is never due.
   ///   - timer: The timer.
-  ///   - isSleep: Whether a task sleeps until then.
+  ///   - isSleep: Whether a task sleeps until the deadline.
   func schedule(at deadline: Duration, _ timer: OperationTimer, isSleep: Bool = false) {
     let subject = StepContext.subject(in: self)
     let (number, mustEnter) = withState { state -> (Int?, Bool) in
@@ -304,7 +307,7 @@ final class Simulation: Sendable {
 }
 
 extension Simulation.Step {
-  /// A timer that is due.
+  /// Creates the step of a timer that is due.
   init(_ alarm: Alarm) {
     self.init(
       work: .timer(alarm.timer),

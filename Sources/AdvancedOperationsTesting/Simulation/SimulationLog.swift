@@ -1,12 +1,12 @@
 import AdvancedOperations
 import CoreOperations
 
-/// The lines of a log, or the last of them, with a fingerprint of all.
+/// The lines of a log, or only its last lines, with a fingerprint of all lines.
 struct SimulationLog {
   private var kept: [String] = []
   /// The number of all lines.
   private(set) var count = 0
-  /// Of all lines.
+  /// The fingerprint of all lines.
   private(set) var fingerprint = Fingerprint()
   /// The number of lines to keep; nil for all.
   private(set) var limit: Int?
@@ -27,13 +27,16 @@ struct SimulationLog {
     shorten(allowing: 1)
   }
 
-  /// Releases all lines; later ones are only counted.
+  /// Releases all lines; later lines are only counted.
   mutating func clear() {
     kept = []
     limit = 0
   }
 
-  /// Lines move to the front of the array only after as many have been added.
+  /// Removes old lines if the number of lines has reached the limit times a factor.
+  ///
+  /// With a factor of 2, lines move to the front of the array only after as many lines have been
+  /// added.
   private mutating func shorten(allowing factor: Int) {
     guard let limit, kept.count >= limit.multipliedReportingOverflow(by: factor).partialValue,
       kept.count > limit
@@ -46,14 +49,14 @@ struct SimulationLog {
   /// The number of earlier lines that are not kept.
   var leftOffCount: Int { count - lines.count }
 
-  /// The first so many lines, of a log that keeps all.
+  /// Returns a log with only a number of first lines; this log has to keep all lines.
   func prefix(_ count: Int) -> SimulationLog {
     var log = SimulationLog(limit: nil)
     for line in lines.prefix(count) { log.append(line) }
     return log
   }
 
-  /// The lines after the first so many, as far as they are kept.
+  /// Returns the lines after a number of first lines, as far as they are kept.
   func lines(from count: Int) -> [String] { Array(lines.dropFirst(max(0, count - leftOffCount))) }
 
   var text: String {
@@ -63,7 +66,7 @@ struct SimulationLog {
   }
 }
 
-/// Tells a simulation what becomes of operations.
+/// A tracer that notifies a simulation of the states of operations.
 final class SimulationTracer: OperationTracer {
   let simulation: Simulation
 
@@ -92,7 +95,8 @@ final class SimulationTracer: OperationTracer {
     _ operation: AdvancedOperation,
     _ giveBack: @escaping @Sendable () -> Void
   ) {
-    // What a test does from outside has happened when the call returns.
+    // If the test makes the call, outside of a step, the effects of the call are complete when it
+    // returns.
     guard StepContext.isStep(of: simulation) else { return giveBack() }
     let label = operation.label
     simulation.withState { simulation in
@@ -110,12 +114,12 @@ final class SimulationTracer: OperationTracer {
 }
 
 extension Simulation {
-  /// The simulation that an operation is in.
+  /// Returns the simulation of an operation; nil if the operation isn't in a simulation.
   static func of(_ operation: AdvancedOperation) -> Simulation? {
     (operation.environment.tracer as? SimulationTracer)?.simulation
   }
 
-  /// What is known of an operation.
+  /// Returns the record of an operation.
   func record(of operation: Operation) -> WatchedOperation {
     let label = operation.label
     return withState { $0.names.record(of: operation, label: label) }

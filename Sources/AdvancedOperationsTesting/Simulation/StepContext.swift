@@ -1,12 +1,13 @@
 import AdvancedOperations
 import CoreOperations
 
-/// What the step that runs on a thread is for, so that what it brings about gets its name.
+/// The subject of the step that runs on a thread, which is also the subject of the steps that it
+/// adds.
 final class StepContext {
   private let simulation: Simulation
   private let subject: StepSubject
   private let task: StepTask?
-  /// The step of another simulation in which this one runs.
+  /// The context of the step of another simulation in which this step runs.
   private let outer: StepContext?
 
   private init(
@@ -36,7 +37,7 @@ final class StepContext {
     body()
   }
 
-  /// Whether a step of a simulation is going on on this thread.
+  /// Returns whether a step of a simulation is running on this thread.
   static func isStep(of simulation: Simulation) -> Bool {
     var context = current.value
     while let step = context {
@@ -46,14 +47,14 @@ final class StepContext {
     return false
   }
 
-  /// The subject of the step of a simulation that runs on this thread;
-  /// ``StepSubject/outside`` if no step of it does.
+  /// Returns the subject of the simulation's step on this thread; ``StepSubject/outside`` without
+  /// such a step.
   static func subject(in simulation: Simulation) -> StepSubject {
     guard let context = current.value, context.simulation === simulation else { return .outside }
     return context.subject
   }
 
-  /// Where a job is added.
+  /// Returns the place at which a job is added.
   static func place(in simulation: Simulation) -> StepPlace {
     let isInTask = unsafe withUnsafeCurrentTask { unsafe $0 != nil }
     guard let context = current.value, context.simulation === simulation else {
@@ -65,9 +66,10 @@ final class StepContext {
 
 /// The operation, queue or code that a step is for.
 struct StepSubject: Hashable, Sendable {
-  /// Different for different subjects, and the same in each run with the same choices.
+  /// The number of the subject, which no other subject has, and which is the same in each run with
+  /// the same choices.
   let number: UInt64
-  /// For reading: two subjects may have the same name.
+  /// The name of the subject, for reading only: two subjects may have the same name.
   let name: String
 
   /// The code that runs the simulation.
@@ -79,7 +81,8 @@ struct StepSubject: Hashable, Sendable {
 
 /// A task that a step is a part of.
 struct StepTask: Sendable {
-  /// Different for different tasks, and the same in each run with the same choices.
+  /// The number of the task, which no other task has, and which is the same in each run with the
+  /// same choices.
   let number: Fingerprint
   let name: String
 }
@@ -122,7 +125,7 @@ extension Fingerprint {
 
 /// A run of a workflow that an explorer stops after a number of steps.
 ///
-/// Releases the operations of the workflow with itself.
+/// The `deinit` releases the operations of the workflow.
 final class SteppedRun {
   let simulation: SimulatedEnvironment
   private let call: String
@@ -139,13 +142,13 @@ final class SteppedRun {
     progress.begins(simulation.simulation)
   }
 
-  // A task that is suspended, or the workflow, may keep the simulation.
+  // A suspended task, or the workflow, may still retain the simulation.
   deinit { simulation.simulation.abandon() }
 
   /// The number of steps that were taken.
   var stepCount: Int { simulation.simulation.withState { $0.takenCount } }
 
-  /// Takes steps until the run has that many, or nothing can happen any more.
+  /// Takes steps until the run has a number of steps, or nothing can happen any more.
   ///
   /// - Throws: `CancellationError` if the task that explores is cancelled.
   func proceed(upTo limit: Int) throws {
@@ -154,13 +157,13 @@ final class SteppedRun {
     try simulation.checkNotCancelled()
   }
 
-  /// Says that the closure of a test has run the simulation itself; nil if it hasn't.
+  /// Returns a remark if the closure of a test has run the simulation itself; otherwise nil.
   ///
-  /// Steps that the closure takes are steps after which an explorer can't stop.
+  /// An explorer can't stop after a step that the closure takes.
   ///
   /// - Parameters:
   ///   - explorer: The name of the function that takes the steps.
-  ///   - purpose: Why it takes them, as the end of a sentence.
+  ///   - purpose: The reason why the explorer takes the steps, as the end of a sentence.
   /// - Returns: A clause about “the closure”, and a sentence with advice.
   func remark(aboutRunBefore explorer: String, _ purpose: String) -> String? {
     guard let call = simulation.simulation.withState({ $0.lastCall }) else { return nil }
@@ -169,7 +172,7 @@ final class SteppedRun {
   }
 }
 
-/// Turns everything that it is given into steps; for queues and for tasks.
+/// An executor for queues and tasks that turns their work into steps.
 final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
   private let simulation: Simulation
 
@@ -185,6 +188,6 @@ final class SimulatedExecutor: SteppedExecutor, TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) { simulation.add(UnownedJob(job), on: self) }
 
-  /// Each start is a step.
+  /// A worker starts only one operation, because each start is a step.
   var operationsPerWorker: Int { 1 }
 }

@@ -4,10 +4,10 @@ import CoreOperations
 /// The numbers and names of operations, queues, tasks and steps: the same in each run with the same
 /// choices.
 ///
-/// No address and no hash is a part of them. Names are for reading. Numbers tell subjects apart,
-/// and follow from the order in which the workflow's own code ran: the moment at which a queue
-/// decides on an operation doesn't change the number of the operation. Two runs in which the same
-/// code has run in the same order therefore agree on all numbers.
+/// Numbers and names contain no addresses and no hashes. Names are for reading only. Numbers identify
+/// subjects. The numbers follow from the order in which the workflow's own code ran, not from the moment at
+/// which a queue decides on an operation. Therefore two runs in which the same code has run in the same order
+/// agree on all numbers.
 struct StepNames {
   private struct Known {
     weak var operation: Operation?
@@ -23,26 +23,26 @@ struct StepNames {
 
   private var counts: [String: Int] = [:]
   private var stepCounts: [Fingerprint: UInt64] = [:]
-  /// The number of the last operation, queue or code that got one; 0 is ``StepSubject/outside``.
+  /// The last number that an operation, queue or code received; 0 is ``StepSubject/outside``.
   private var lastNumber: UInt64 = 0
   private var known: [ObjectIdentifier: Known] = [:]
   private var knownQueues: [ObjectIdentifier: KnownQueue] = [:]
   private var order: [WatchedOperation] = []
-  /// The number of operations and queues from which on those that are gone are forgotten.
+  /// The number of operations and queues at which the entries of released objects are removed.
   private var limit = 256
   private var queueOrder: [ObjectIdentifier] = []
   private var records: [UInt64: WatchedOperation] = [:]
-  /// Tasks by the identities that the runtime gives them.
+  /// The tasks, by the identities that they have in the runtime.
   private var tasks: [String: (task: StepTask, subject: StepSubject)] = [:]
 
-  /// Whether operations that are seen from now on are kept alive.
+  /// Whether the operations that the simulation sees from now on are kept alive.
   var keepsOperations = false
   /// The operations that are kept alive.
   var kept: [Operation] = []
 
   init() {}
 
-  /// The name itself the first time, then with a number.
+  /// Returns the name itself the first time, and later the name with a number.
   private mutating func unique(_ name: String) -> String {
     counts[name, default: 0] += 1
     let count = counts[name] ?? 1
@@ -56,7 +56,7 @@ struct StepNames {
 
   // MARK: Released objects
 
-  /// Operations and queues that exist no more.
+  /// Operations and queues that were released.
   struct Released {
     fileprivate var operations: [UInt64: String] = [:]
     fileprivate var queues: Set<UInt64> = []
@@ -68,11 +68,13 @@ struct StepNames {
       + stepCounts.count
   }
 
-  /// Whether there are so many entries that it is time to look for those of released objects.
+  /// Whether there are so many entries that the entries of released objects should be removed.
   var isFull: Bool { order.count + knownQueues.count >= limit }
 
-  /// Looks for released objects; not to be called with a lock held, because another thread may
-  /// release an object while this retains it.
+  /// The released objects.
+  ///
+  /// Don't call this with a lock held, because another thread may release an object while this property
+  /// retains it.
   var released: Released {
     var released = Released()
     for record in order where record.operation == nil {
@@ -84,9 +86,9 @@ struct StepNames {
     return released
   }
 
-  /// Forgets released objects, so that a long run needs no more memory than a short one.
+  /// Removes the entries of released objects, so that a long run needs no more memory than a short run.
   ///
-  /// How often a label was given is kept: equal labels are told apart by that number.
+  /// The counts of labels are kept, because they distinguish equal labels.
   mutating func forget(_ released: Released) {
     let gone = released.operations
     order.removeAll { gone[$0.subject.number] != nil }
@@ -98,7 +100,7 @@ struct StepNames {
       for part in ["task of", "timer of", "part of"] { counts["\(part) \(name)"] = nil }
     }
     known = known.filter { gone[$0.value.number] == nil }
-    // A task of an operation retains it.
+    // A task of an operation retains the operation.
     tasks = tasks.filter { gone[$0.value.subject.number] == nil }
     knownQueues = knownQueues.filter { !released.queues.contains($0.value.number) }
     queueOrder.removeAll { knownQueues[$0] == nil }
@@ -107,19 +109,19 @@ struct StepNames {
 
   // MARK: Subjects
 
-  /// An operation is about to be added to its queue, which gives it its number.
+  /// Notes that an operation is about to be added to its queue, and assigns its number.
   mutating func willEnqueue(_ operation: Operation) { _ = number(of: operation, place: nil) }
 
   /// Returns the number of an operation.
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - place: A number for its place in its queue; nil if the simulation sees the operation before
-  ///     its queue decides on it.
+  ///   - place: A number for the place of the operation in its queue; nil if the simulation sees the
+  ///     operation before its queue decides on it.
   /// - Returns: The same number each time.
   private mutating func number(of operation: Operation, place: UInt64?) -> UInt64 {
     let id = ObjectIdentifier(operation)
-    // An address is used again when its operation is gone.
+    // The address of a released operation can be used again.
     if let same = known[id], same.operation === operation { return same.number }
     let number = place ?? nextNumber()
     known[id] = Known(operation: operation, number: number)
@@ -130,8 +132,8 @@ struct StepNames {
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - label: Its label, which was read without a lock.
-  ///   - place: Its place in its queue, if it is in one whose decisions are steps.
+  ///   - label: The label of the operation, which was read without a lock.
+  ///   - place: The place of the operation in its queue, if the decisions of the queue are steps.
   /// - Returns: The same record each time.
   mutating func record(
     of operation: Operation,
@@ -145,7 +147,7 @@ struct StepNames {
     }
     var placeNumber: UInt64?
     if let place {
-      // Apart from the numbers that are counted.
+      // These numbers are separate from the counted numbers.
       let queue = subject(of: place.queue, label: place.queue.label).number
       placeNumber = 1 << 63 | queue << 32 | UInt64(place.number)
     }
@@ -158,14 +160,14 @@ struct StepNames {
     return new
   }
 
-  /// A queue was created, which gives it its number.
+  /// Notes that a queue was created, and assigns its number.
   mutating func didCreate(_ queue: any SteppedQueue) { _ = number(of: queue) }
 
   private mutating func number(of queue: any SteppedQueue) -> UInt64 {
     let id = ObjectIdentifier(queue)
     if let same = knownQueues[id], same.queue === queue { return same.number }
     let number = nextNumber()
-    // An address is used again when its queue is gone.
+    // The address of a released queue can be used again.
     if knownQueues.updateValue(KnownQueue(queue: queue, number: number), forKey: id) != nil {
       queueOrder.removeAll { $0 == id }
     }
@@ -181,7 +183,7 @@ struct StepNames {
     return new
   }
 
-  /// Returns a new subject for code that is no operation.
+  /// Returns a new subject for code that isn't an operation.
   mutating func newSubject(_ name: String) -> StepSubject {
     StepSubject(number: nextNumber(), name: unique(name))
   }
@@ -191,7 +193,7 @@ struct StepNames {
 
   // MARK: Steps
 
-  /// Returns the identity and the name of a step of which a subject may have several.
+  /// Returns the identity and the name of a step, if a subject may have several steps of the kind.
   mutating func step(
     _ kind: StepKind,
     _ name: String,
@@ -200,7 +202,7 @@ struct StepNames {
     (step(kind, of: subject), unique(name))
   }
 
-  /// Returns the identity of a step of which a subject may have several.
+  /// Returns the identity of a step, if a subject may have several steps of the kind.
   mutating func step(_ kind: StepKind, of subject: StepSubject) -> Fingerprint {
     counted(kind, Fingerprint(kind, of: subject.number))
   }
@@ -228,11 +230,11 @@ struct StepNames {
     }
   }
 
-  /// Describes a job; a task keeps the name with which it was first seen.
+  /// Describes a job; a task keeps its first name.
   ///
-  /// The runtime has jobs that aren't tasks, and gives all of them the same identity: a yield of a
-  /// task, and the turn in which an actor runs the calls of others. They have the name of the task
-  /// that added them, which is the task of the place.
+  /// The runtime has jobs that aren't tasks, and that all have the same identity: a yield of a task, and the
+  /// turn in which an actor runs calls. Such a job has the name of the task that added it, which is the task
+  /// of the place.
   mutating func job(_ identity: String, addedIn place: StepPlace) -> StepJob {
     if identity.hasSuffix("(id: nil)") {
       let task =
@@ -292,6 +294,6 @@ struct StepJob {
   let subject: StepSubject
   /// The task that the job is, or belongs to.
   let task: StepTask
-  /// Whether the task only lets others run.
+  /// Whether the job is a yield of the task.
   var isYield = false
 }

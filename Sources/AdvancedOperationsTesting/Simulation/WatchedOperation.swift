@@ -1,13 +1,13 @@
 public import AdvancedOperations
 import CoreOperations
 
-/// What a simulation knows of one operation.
+/// The record of a simulation about one operation.
 final class WatchedOperation: Sendable {
   private struct State {
     weak var operation: Operation?
     var lastStep = "none"
     var time = Duration.zero
-    /// Whether the operation waits for the test, and the test knows.
+    /// The number of waits for the test that the test controls.
     var heldCount = 0
     var hasSlept = false
   }
@@ -33,18 +33,18 @@ final class WatchedOperation: Sendable {
 
   func held(_ change: Int) { state.withLock { $0.heldCount += change } }
 
-  /// Code of the operation sleeps by the clock of the simulation.
+  /// Notes that code of the operation sleeps by the clock of the simulation.
   func sleeps() { state.withLock { $0.hasSlept = true } }
 
-  /// Whether the operation waits for the test, as one does that asks a probe.
+  /// Whether the operation waits for the test, for example for a probe.
   var isHeld: Bool { state.withLock { $0.heldCount > 0 } }
 
   var hasSlept: Bool { state.withLock { $0.hasSlept } }
 
   /// - Parameters:
-  ///   - waitsForTest: Whether an operation that has begun waits for the test.
-  ///   - reason: Why such an operation has not finished, as far as that is known.
-  /// - Returns: The operation if it has left the simulation.
+  ///   - waitsForTest: Returns whether an operation that has begun waits for the test.
+  ///   - reason: Returns the reason why such an operation has not finished; nil if it is unknown.
+  /// - Returns: The operation if it has left the simulation; otherwise nil.
   func stray(
     unless waitsForTest: (Operation) -> Bool,
     because reason: (AdvancedOperation) -> String?
@@ -58,12 +58,12 @@ final class WatchedOperation: Sendable {
     case .pending, .ready, .finished: return nil
     case .evaluatingConditions, .executing, .finishing: break
     }
-    // A group waits for its children, who speak for themselves.
+    // A group waits for its children, which are strays themselves if they have left.
     if let group = operation as? GroupOperation, group.children.contains(where: { !$0.isFinished })
     {
       return nil
     }
-    // Last, because it explains the operation.
+    // Last, because this check has to explain the operation.
     if waitsForTest(operation) { return nil }
     return StrayOperation(
       name: name,
@@ -75,54 +75,56 @@ final class WatchedOperation: Sendable {
   }
 }
 
-/// What the watchdog of real time knows of a simulation.
+/// The state of a simulation that concerns the real-time watchdog.
 struct Watched {
-  /// How many runs have begun.
+  /// The number of runs that have begun.
   var runCount = 0
-  /// Whether the watchdog looks at the steps that nothing runs.
+  /// Whether the watchdog checks the steps that nothing runs.
   var isEntered = false
-  /// Whether it has reported them.
+  /// Whether the watchdog has reported the steps that nothing runs.
   var hasReported = false
   /// Whether a run was ended because its task was cancelled.
   var wasCancelled = false
-  /// Whether the `SimulatedEnvironment` is gone, so that nothing can run it any more.
+  /// Whether the `SimulatedEnvironment` was released, so that nothing can run the simulation any
+  /// more.
   var isAbandoned = false
-  /// Whether it went when operations, steps or timers were left.
+  /// Whether operations, steps or timers were left when the `SimulatedEnvironment` was released.
   var hasLostOperations = false
 }
 
-/// An operation that has left a simulation: it goes on, and nothing of it is a step.
+/// An operation that has left a simulation: it has not finished, and has no step in the simulation.
 ///
-/// An operation that sleeps by the clock until the end of time is one as well, because nothing will
-/// wake it before it is cancelled. The description says so.
+/// An operation that sleeps by the clock until the end of time is also a stray, because only a
+/// cancel can wake it. Its description contains this reason.
 ///
-/// The usual reason is a body that calls `Task.sleep`, which sleeps in real time. By
-/// `OperationClock.current.sleep(for:)` it sleeps in the time of the simulation.
+/// The usual reason is a body that calls `Task.sleep`, which sleeps in real time. With
+/// `OperationClock.current.sleep(for:)`, the body sleeps in the time of the simulation.
 ///
 /// ```swift
 /// simulation.run()
 /// #expect(simulation.strays.isEmpty)
 /// ```
 public struct StrayOperation: Sendable, CustomStringConvertible {
-  /// What the operation is called in the log.
+  /// The name of the operation in the log.
   public let name: String
-  /// Where it is in its life.
+  /// The state of the operation.
   public let state: AdvancedOperation.State
-  /// The last step that was taken for it.
+  /// The name of the last step of the operation.
   public let lastStep: String
-  /// When that was.
+  /// The virtual time of the last step.
   public let time: Duration
-  /// Why it has not ended, as far as that is known, in sentences; nil when nothing is known.
+  /// The reason why the operation has not finished, in sentences; nil if it is unknown.
   let reason: String?
 
-  /// A sentence or two that say where to look.
+  /// The state and the last step of the operation, with the probable reason for leaving the
+  /// simulation.
   public var description: String {
     "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at "
       + "\(time.readable). "
       + (reason ?? "It waits for something that doesn't come, or " + Self.hint)
   }
 
-  /// What leaves a simulation, and what to do instead; the end of a sentence.
+  /// The ways to leave a simulation, and alternatives to them, as the end of a sentence.
   static let hint =
     "it left the simulation: with Task.sleep (sleep by the clock instead, as in "
     + "OperationClock.current.sleep(for: .seconds(1))), in a Task {} of its own (use async "

@@ -1,6 +1,6 @@
 import AdvancedOperations
 
-/// State and outcome in one word, with a colour.
+/// The state and the outcome of an operation in one word, with a color.
 enum OperationStatus: String, CaseIterable {
   case waiting, evaluating, ready, executing, finishing, succeeded, failed, cancelled, skipped
 
@@ -36,6 +36,6 @@ enum OperationStatus: String, CaseIterable {
 }
 
 extension OperationOutcome {
-  /// Without what went wrong.
+  /// The status of the outcome, without its errors.
   var status: OperationStatus { OperationStatus(.finished, self) }
 }

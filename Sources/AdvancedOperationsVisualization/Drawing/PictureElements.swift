@@ -2,7 +2,7 @@
 struct PictureElements {
   private(set) var lines: [String] = []
 
-  /// Adds an element as it is.
+  /// Adds an element without changing it.
   mutating func add(_ element: String) { lines.append(element) }
 
   private mutating func add(
@@ -32,7 +32,7 @@ struct PictureElements {
     add("rect", numbers, " fill=\"\(color)\"\(attributes)")
   }
 
-  /// A line between two points.
+  /// Adds a line between two points.
   mutating func line(
     _ begin: (x: Double, y: Double),
     _ end: (x: Double, y: Double),
@@ -43,13 +43,14 @@ struct PictureElements {
     add("line", numbers, " stroke=\"\(color)\"\(attributes)")
   }
 
-  /// The elements in a document with a sheet of paper behind them.
+  /// Returns a document with a sheet of paper behind the elements.
   ///
   /// - Parameters:
-  ///   - size: The size by which the elements are placed.
-  ///   - scale: The factor from there to the size in which readers show the document.
-  ///   - kind: The class of the document, which keeps the rules of its style off other pictures.
-  ///   - fontSize: The size of text that has no other.
+  ///   - size: The size of the picture in the coordinates of the elements.
+  ///   - scale: The factor from these coordinates to the size in which viewers show the document.
+  ///   - kind: The class of the document, so that the rules of its style don't apply to other
+  ///     pictures.
+  ///   - fontSize: The default size of text.
   ///   - head: The elements in front of the paper: a style, and a title if there is one.
   /// - Returns: The text of the document.
   func document(
@@ -74,13 +75,13 @@ struct PictureElements {
       """
   }
 
-  /// One decimal, not negative.
+  /// Returns a number with at most one decimal; negative numbers become zero.
   static func number(_ value: Double) -> String {
     let tenths = Int((min(max(value, 0), 1e8) * 10).rounded())  // 32 bits: at most 1e9
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(tenths % 10)"
   }
 
-  /// For content of XML 1.0, in which most control characters can't occur at all.
+  /// Escapes text for XML 1.0, in which most control characters aren't allowed.
   static func escaped(_ text: String) -> String {
     text.escaped { scalar in
       switch scalar {
@@ -88,7 +89,8 @@ struct PictureElements {
       case "<": "&lt;"
       case ">": "&gt;"
       case "\n", "\t": nil
-      // Also those above ASCII, which a terminal obeys if the file is written to it.
+      // Replace control characters above ASCII, too: a terminal interprets them if the file is
+      // printed.
       case "\u{7f}"..."\u{9f}": "\u{fffd}"
       default: scalar.value < 0x20 || [0xfffe, 0xffff].contains(scalar.value) ? "\u{fffd}" : nil
       }
@@ -97,10 +99,10 @@ struct PictureElements {
 }
 
 extension String {
-  /// The text with some of its characters replaced, as a format wants it.
+  /// Returns the text with some of its characters replaced, as a file format requires.
   ///
-  /// - Parameter replacement: What stands for a character; nil for the character itself.
-  /// - Returns: The text to write.
+  /// - Parameter replacement: Returns the replacement of a character; nil for the character itself.
+  /// - Returns: The text with the replacements.
   func escaped(_ replacement: (Unicode.Scalar) -> String?) -> String {
     var result = ""
     for scalar in unicodeScalars {

@@ -1,17 +1,18 @@
 import AdvancedOperations
 
-/// How much room a text takes in a picture, whose reader has fonts of their own.
+/// The estimated width of text in a picture, because the fonts of its viewer are unknown.
 ///
-/// The widths are upper bounds for the usual sans-serif fonts: those of the widest, DejaVu Sans, in
-/// classes of letters. With Helvetica or Arial a fifth of the room stays empty.
+/// The widths are upper bounds for the usual sans-serif fonts. The widths come from classes of
+/// letters in DejaVu Sans, which is the widest of these fonts. With Helvetica or Arial, a fifth of
+/// the width stays empty.
 enum PictureText {
-  /// In units of the font's size.
+  /// Returns the width of a text, in the unit of the font size.
   static func width(of text: some Sequence<Character>, size: Double, isBold: Bool = false) -> Double
   {
     text.reduce(0) { $0 + width(of: $1) } * size * (isBold ? 1 : 0.93)
   }
 
-  /// The text, or its begin and its end with “…” in between, as much as has room.
+  /// Returns the text if it fits, otherwise its beginning and its end with “…” in between.
   static func fitted(_ text: String, width: Double, size: Double, isBold: Bool) -> String {
     let room = width / size / (isBold ? 1 : 0.93)
     var (used, fits) = (0.0, true)
@@ -36,7 +37,7 @@ enum PictureText {
     case "m", "w", "M", "W", "@", "%": 1.11
     case "a"..."z", "0"..."9": 0.73
     case "A"..."Z", "#", "+", "<", "=", ">", "^", "~", "&": 0.91
-    // Latin, Greek and Cyrillic letters; then scripts with wide signs, and pictures.
+    // Latin, Greek and Cyrillic letters; then scripts with wide characters, and emoji.
     case _ where character.unicodeScalars.allSatisfy { $0.value < 0x1100 }: 0.95
     default: character == "…" ? 1 : 1.35
     }
@@ -44,12 +45,12 @@ enum PictureText {
 }
 
 extension Sequence<Character> {
-  /// The characters at the begin that have room.
+  /// Returns the first characters that fit.
   ///
   /// - Parameters:
-  ///   - room: How much there is.
-  ///   - size: How much a character takes.
-  /// - Returns: The characters.
+  ///   - room: The available width.
+  ///   - size: Returns the width of a character.
+  /// - Returns: The characters that fit.
   func begin<Size: AdditiveArithmetic & Comparable>(
     in room: Size,
     _ size: (Character) -> Size
@@ -64,20 +65,20 @@ extension Sequence<Character> {
   }
 }
 
-/// A name in lines, such that boxes of graphs have a width that fits beside others.
+/// A name that is folded into lines, so that the boxes of a graph aren't too wide.
 package enum FoldedName {
-  /// In columns, of which the signs of East Asia and emoji take two.
+  /// The width of a line in columns; an East Asian character or an emoji takes two columns.
   private static let width = 28
   private static let mostLines = 3
 
-  /// The lines: one at least, and three at most, with “…” for what is left out.
+  /// Returns one to three lines of a name, with “…” in place of omitted text.
   ///
-  /// A line ends behind a space or a mark between words if there is one in its second half. Line
-  /// breaks of the name are spaces.
+  /// A line ends after a space or a punctuation mark if its second half contains one. Line breaks
+  /// of the name become spaces.
   package static func lines(of name: String) -> [String] {
     let name = name.inOneLine
     var rest = Array(name.prefix(width * mostLines + 1))
-    // What has no room in three lines: the end says more than the middle.
+    // A name that is too long keeps its end, because the end is more informative than the middle.
     if columns(of: rest) > width * mostLines {
       rest = rest.begin(in: width * 2 - 1, Self.columns) + ["…"] + end(of: name, columns: width / 2)
     }
@@ -105,7 +106,9 @@ package enum FoldedName {
     text.reduce(0) { $0 + columns(of: $1) }
   }
 
-  /// Blocks of wide signs, roughly: what is taken for wide only makes a line shorter.
+  /// Returns the columns of a character, by approximate blocks of wide characters.
+  ///
+  /// A narrow character that counts as wide only makes a line shorter.
   private static func columns(of character: Character) -> Int {
     switch character.unicodeScalars.first?.value ?? 0 {
     case 0x1100...0x11ff, 0x2e80...0xd7ff, 0xf900...0xfaff, 0xfe30...0xff60, 0x1_f000...0x3_ffff: 2

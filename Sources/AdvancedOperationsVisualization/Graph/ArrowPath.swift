@@ -1,7 +1,7 @@
 /// The line of an arrow, as the data of an SVG path.
 struct ArrowPath {
   static let tipLength = 7.0
-  /// The part of the tip that the line stays behind.
+  /// The part of the tip that the line doesn't cover.
   static let tip = 6.0
   /// The distance from a column at which arrows turn.
   static let turn = 10.0

@@ -3,7 +3,7 @@ import CoreOperations
 
 /// A drawing of operations with their states and dependencies.
 extension OperationGraph {
-  /// The graph as a picture: an SVG file that needs nothing else.
+  /// Returns the graph as a picture: an SVG document that needs no other file.
   ///
   /// A box for each operation has the color of its state, its name, and its state in words unless the
   /// operation waits. Arrows point from an operation to those that wait for it, from left to right. An arrow
@@ -17,23 +17,24 @@ extension OperationGraph {
   /// ```
   ///
   /// Long names are folded, and very long names are cut in the middle. A pointer over a box shows the whole
-  /// name and the reason of a failure. The picture is dark if its reader prefers that.
+  /// name and the reason of a failure. The picture is dark if its viewer prefers dark colors.
   ///
   /// People can read a picture of some hundred operations: use `filter(_:)` for a part of a
   /// larger graph.
   ///
   /// - Returns: A document of the Scalable Vector Graphics format.
-  /// - Complexity: O((n + e) log n), n the number of nodes and e that of edges, times the depth of groups.
+  /// - Complexity: O((n + e) log n), n the number of nodes and e the number of edges, times the depth of
+  ///   groups.
   public func svg() -> String {
     var drawing = GraphDrawing(self)
     return drawing.text()
   }
 }
 
-/// One drawing of a graph.
+/// A drawing of a graph.
 struct GraphDrawing {
   private static let corner = " rx=\"5\""
-  /// Several readers draw no picture that has a longer side than 32,767.
+  /// The longest side of a picture, because several viewers draw no longer side than 32,767.
   private static let longestSide = 32_000.0
 
   private let graph: OperationGraph
@@ -70,7 +71,7 @@ struct GraphDrawing {
     )
   }
 
-  /// What differs on a dark page, as in the picture of a timeline.
+  /// The style for a dark page, as in the picture of a timeline.
   private static let style = """
     <style>
     @media (prefers-color-scheme: dark) {
@@ -121,9 +122,9 @@ struct GraphDrawing {
 
   // MARK: Arrows
 
-  /// An arrow between nodes that are, or are inside of, different nodes of one level.
+  /// Adds an arrow between different nodes of one level, or between nodes inside of them.
   ///
-  /// Where an end is inside of a group, the arrow passes below the children of the group, and turns between
+  /// If an end is inside of a group, the arrow passes below the children of the group, and turns between
   /// columns.
   private mutating func addArrow(_ edge: Int, _ place: Int, in group: Int?) {
     guard let ends = nesting.edges[edge], let layout = places.layouts[group] else { return }
@@ -154,7 +155,8 @@ struct GraphDrawing {
     }
   }
 
-  /// The height at which an arrow meets a node of a chain: its middle, or below the children of a group.
+  /// Returns the height at which an arrow meets a node of a chain: the middle of the node, or below the
+  /// children of a group.
   private func height(of number: Int, in chain: [Int]) -> Double {
     number == 0 ? frames[chain[0]].middle : frames[chain[number]].passage
   }
@@ -167,7 +169,7 @@ struct GraphDrawing {
     path.lead(to: frames[chain[0]].x - (hasTip ? ArrowPath.tip : 0))
   }
 
-  /// An arrow from a node to itself, or between a group and a node inside of it.
+  /// Adds an arrow from a node to itself, or between a group and a node inside of it.
   private mutating func addInnerArrow(_ edge: Int) {
     guard let ends = nesting.edges[edge], case .inside = nesting.level(of: ends) else { return }
     func text(_ number: Double) -> String { PictureElements.number(number) }
@@ -186,7 +188,7 @@ struct GraphDrawing {
     let (group, node) = isInward ? (ends.from, ends.to) : (ends.to, ends.from)
     let chain = nesting.ancestors(of: node, below: group)
     let (frame, outermost) = (frames[group], frames[chain[chain.count - 1]])
-    // Along the left side of the frame, where there are no boxes.
+    // Along the left side of the frame, which has no boxes.
     let (x, top) = (frame.x + GraphPlaces.padding / 2, frame.y + frame.boxHeight)
     var path = ArrowPath(x: x, y: top + (isInward ? 0 : ArrowPath.tip))
     let isFirstColumn = outermost.x - frame.x <= GraphPlaces.padding
@@ -218,7 +220,7 @@ struct GraphDrawing {
     )
   }
 
-  /// The tip of an arrow that points to the right, or to the left if the length is negative.
+  /// Adds the tip of an arrow that points to the right, or to the left if the length is negative.
   private mutating func addTip(_ x: Double, _ y: Double, _ length: Double) {
     let half = ArrowPath.tipLength / 2
     func text(_ number: Double) -> String { PictureElements.number(number) }

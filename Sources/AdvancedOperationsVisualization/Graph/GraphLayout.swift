@@ -1,12 +1,12 @@
-/// The places of boxes that arrows connect: columns from left to right, in each of which boxes are below
-/// each other.
+/// A layout of boxes that arrows connect, in columns from left to right.
 ///
 /// A box is in a column to the right of all boxes that it depends on. An arrow over several columns has a
-/// place of its own in each column between, so arrows cross no box.
+/// separate place in each column between, so arrows don't cross boxes.
 ///
 /// The method is that of K. Sugiyama, S. Tagawa and M. Toda, “Methods for visual understanding of
-/// hierarchical system structures”, IEEE Transactions on Systems, Man, and Cybernetics 11, 1981: reverse
-/// the edges that complete a cycle, choose columns, order each column by the means of its neighbors.
+/// hierarchical system structures”, IEEE Transactions on Systems, Man, and Cybernetics 11, 1981. This method
+/// reverses the edges that complete a cycle, chooses columns, and orders each column by the means of its
+/// neighbors.
 struct GraphLayout {
   struct Box {
     var (x, y) = (0.0, 0.0)
@@ -40,12 +40,12 @@ struct GraphLayout {
 
   private static let columnGap = 52.0
   private static let rowGap = 14.0
-  /// Arrows have places between columns unless they are too many: a drawing of them shows nothing.
+  /// The greatest number of places of arrows in columns; a drawing with more places shows nothing.
   private static let mostPlaces = 5_000
 
-  /// Those of the nodes, and then the places of arrows between columns.
+  /// The boxes of the nodes, followed by the places of arrows in the columns between.
   private(set) var boxes: [Box]
-  /// For each edge its way.
+  /// The way of each edge.
   private(set) var ways: [Way] = []
   private var columns: [[Int]] = []
   private var before: [[Int]]
@@ -54,14 +54,13 @@ struct GraphLayout {
   var width: Double { boxes.reduce(0) { max($0, $1.right) } }
   var height: Double { boxes.reduce(0) { max($0, $1.y + $1.height) } }
 
-  /// Places boxes around the origin: none is further to the left, or further up.
+  /// Places boxes to the right of the origin and below it.
   ///
   /// - Parameters:
-  ///   - sizes: The sizes of the boxes; those that may be wider become as wide as the others in their
-  ///     column that may.
+  ///   - sizes: The sizes of the boxes. In a column, all boxes that may be wider become equally wide.
   ///   - edges: The boxes between which arrows lead.
   /// - Precondition: No edge leads from a box to itself.
-  /// - Complexity: O((n + e) log n), n the number of boxes and e that of edges.
+  /// - Complexity: O((n + e) log n), n the number of boxes and e the number of edges.
   init(
     _ sizes: [(width: Double, height: Double, mayBeWider: Bool)],
     _ edges: [(from: Int, to: Int)]
@@ -99,8 +98,9 @@ struct GraphLayout {
 
   // MARK: Columns
 
-  /// Whether each edge leads back to a node from which the search has come to it: a graph without these
-  /// edges has no cycle.
+  /// Returns for each edge whether it leads back to a node on the path of the search.
+  ///
+  /// A graph without these edges has no cycle.
   private static func cycleEdges(_ count: Int, _ edges: [(from: Int, to: Int)]) -> [Bool] {
     enum Visit { case none, open, done }
     var outgoing = [[Int]](repeating: [], count: count)
@@ -131,7 +131,7 @@ struct GraphLayout {
     return isCycleEdge
   }
 
-  /// The number of columns to the left of each node: the longest way to it (Kahn's algorithm).
+  /// Returns the number of columns to the left of each node: the longest path to it (Kahn's algorithm).
   private static func depths(_ count: Int, _ edges: [(from: Int, to: Int)]) -> [Int] {
     var (open, depths) = ([Int](repeating: 0, count: count), [Int](repeating: 0, count: count))
     var after = [[Int]](repeating: [], count: count)
@@ -173,13 +173,13 @@ struct GraphLayout {
       for index in columns.indices.dropLast().reversed() { sort(index, by: .after) }
       for index in columns.indices.dropFirst() { sort(index, by: .before) }
     }
-    // The order is final now. Boxes come between their neighbors on both sides.
+    // The order is final now. Move boxes between their neighbors on both sides.
     for _ in 0..<8 {
       for index in columns.indices.reversed() + Array(columns.indices) {
         place(columns[index], at: columns[index].map { mean($0, of: .before, .after) })
       }
     }
-    // Chains become straight.
+    // Make chains straight.
     for column in columns { place(column, at: column.map { mean($0, of: .before) }) }
     let top = boxes.map(\.y).min() ?? 0
     for node in boxes.indices { boxes[node].y -= top }
@@ -192,10 +192,10 @@ struct GraphLayout {
     place(columns[index], at: sorted.map(\.mean))
   }
 
-  /// The mean of a box's neighbors.
+  /// Returns the mean of the middles of a box's neighbors.
   ///
-  /// A neighbor that has many others on this side has less weight: it is in the middle of them anyway, and
-  /// would draw the box away from a neighbor that has only this one.
+  /// A neighbor that has many neighbors on this side has less weight, because it is in the middle of them
+  /// anyway. Otherwise it would draw the box away from a neighbor that has only this box.
   private func mean(_ node: Int, of sides: Side...) -> Double {
     var (sum, weights) = (0.0, 0.0)
     for side in sides {
@@ -210,8 +210,8 @@ struct GraphLayout {
 
   /// Places a column, in its order, as near to the wanted middles as there is room for.
   ///
-  /// Boxes that would overlap come below each other, around the mean of the middles that they want: the
-  /// least sum of the squares of the distances (pool adjacent violators).
+  /// Boxes that would overlap are placed below each other, around the mean of their wanted middles. This
+  /// results in the least sum of the squares of the distances (pool adjacent violators).
   private mutating func place(_ column: [Int], at wanted: [Double]) {
     // The distance of each middle from the first one, if all boxes are close together.
     var offsets: [Double] = []

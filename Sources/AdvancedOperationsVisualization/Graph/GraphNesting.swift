@@ -8,7 +8,7 @@ struct GraphNesting {
   let children: [[Int]]
   /// The nodes without a group.
   let roots: [Int]
-  /// All nodes, each behind its group.
+  /// All nodes, each after its group.
   let order: [Int]
   /// For each edge the numbers of its nodes, and nil for an edge that leads to no node of the graph.
   let edges: [(from: Int, to: Int)?]
@@ -36,7 +36,8 @@ struct GraphNesting {
       }
     }
     for root in roots { visit(root) }
-    // Nodes can be changed, so groups may be in each other in a circle: the first one is in none.
+    // A program can change nodes, so groups may contain each other in a cycle: the first node of a cycle
+    // loses its group.
     for node in parents.indices where depths[node] == nil {
       if let parent = parents[node] { children[parent].removeAll { $0 == node } }
       parents[node] = nil
@@ -54,15 +55,17 @@ struct GraphNesting {
     }
   }
 
-  /// Where an edge is drawn.
+  /// The level at which an edge is drawn.
   enum Level {
-    /// Between two different nodes with the same group, or without one, in which its ends are.
+    /// The edge is between two different nodes with the same group, or without a group.
+    ///
+    /// These nodes are its ends, or contain its ends.
     case between(Int, Int)
-    /// From a node to itself, or from a group to a node inside of it, or the other way around.
+    /// The edge leads from a node to itself, or between a group and a node inside of it.
     case inside
   }
 
-  /// The level at which the ends of an edge are in different nodes.
+  /// Returns the level at which the ends of an edge are in different nodes.
   ///
   /// - Complexity: O(d), d the depth of the ends.
   func level(of edge: (from: Int, to: Int)) -> Level {
@@ -76,7 +79,8 @@ struct GraphNesting {
     return .between(from, to)
   }
 
-  /// A node and the groups around it, from the inside to the outside, as far as they are inside of a group.
+  /// Returns a node and the groups around it, from the inside to the outside, up to the given group and
+  /// without it.
   func ancestors(of node: Int, below group: Int?) -> [Int] {
     var chain = [node]
     var next = parents[node]
@@ -87,7 +91,7 @@ struct GraphNesting {
     return chain
   }
 
-  /// Whether a node is a child of a group, or of a group inside of it.
+  /// Returns whether a node is a child of a group, or of a group inside of it.
   func isInside(_ node: Int, of group: Int) -> Bool {
     var next = parents[node]
     while let ancestor = next, ancestor != group { next = parents[ancestor] }

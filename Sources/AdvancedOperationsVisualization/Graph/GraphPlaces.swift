@@ -8,7 +8,7 @@ struct GraphPlaces {
     let y: Double
     let width: Double
     let height: Double
-    /// Without the children of a group.
+    /// The height of the box, without the children of a group.
     let boxHeight: Double
     /// The right end of the column that the frame is in.
     let columnEnd: Double
@@ -21,12 +21,12 @@ struct GraphPlaces {
   }
 
   static let margin = 24.0
-  /// Between the frame of a group and its children.
+  /// The distance between the frame of a group and its children.
   static let padding = 16.0
 
   let nesting: GraphNesting
   let labels: [GraphLabel]
-  /// For each node its box, or the frame of the group.
+  /// The frame of each node.
   private(set) var frames: [Frame] = []
   /// The edges between the children of each group, or between the nodes without a group.
   private(set) var levels: [Int?: [(edge: Int, from: Int, to: Int)]] = [:]
@@ -54,8 +54,8 @@ struct GraphPlaces {
     placeNodes()
   }
 
-  /// Lays out the children of each group after those of the groups inside, and then the nodes without a
-  /// group; places them from the outside to the inside.
+  /// Lays out the groups from the inside to the outside, and then places the nodes from the outside to the
+  /// inside.
   private mutating func placeNodes() {
     var sizes = labels.map { (width: $0.width, height: $0.height, mayBeWider: true) }
     func layout(_ nodes: [Int], of group: Int?) -> GraphLayout {
@@ -87,7 +87,7 @@ struct GraphPlaces {
     frames = places.compactMap { $0 }
   }
 
-  /// Where the children of a group begin, or the nodes without a group.
+  /// Returns the point at which the children of a group begin, or the nodes without a group.
   func origin(of group: Int?) -> (x: Double, y: Double) {
     Self.origin(of: group.map { frames[$0] })
   }

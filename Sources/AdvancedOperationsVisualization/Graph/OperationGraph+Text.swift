@@ -2,7 +2,7 @@ public import AdvancedOperations
 
 /// Drawings of operations with their states and dependencies.
 extension OperationGraph {
-  /// The graph in the language of Graphviz, whose command `dot -Tsvg` draws it.
+  /// Returns the graph in the language of Graphviz, whose command `dot -Tsvg` draws it.
   ///
   /// ```swift
   /// print(queue.graph.dot())                                // for Graphviz: dot -Tsvg
@@ -48,7 +48,7 @@ extension OperationGraph {
     return lines.joined(separator: "\n") + "\n}\n"
   }
 
-  /// The graph as a Mermaid flowchart, which many Markdown viewers draw.
+  /// Returns the graph as a Mermaid flowchart, which many Markdown viewers draw.
   ///
   /// Arrows point from an operation to those that wait for it; dotted arrows point from a producer to its
   /// product. Children are in a frame with their group. Long names are folded, and very long names are cut in
@@ -96,7 +96,8 @@ extension OperationGraph {
     Dictionary(grouping: nodes.filter { $0.group != nil }) { $0.group ?? "" }
   }
 
-  /// Visits each node once, a group with its children inside; the depth is that of the nesting.
+  /// Visits each node once, and the children of a group inside of the group; the depth is the depth of the
+  /// nesting.
   private func walk(_ children: [String: [Node]], _ visit: (Step, _ depth: Int) -> Void) {
     var stack: [Step] = nodes.filter { $0.group == nil }.reversed().map { .node($0) }
     var depth = 0
@@ -120,14 +121,14 @@ extension OperationGraph {
     }
   }
 
-  /// Not deeper than a reader follows, or the text would grow with the square of the depth.
+  /// Returns an indent up to a limit, because the text would otherwise grow with the square of the depth.
   private static func indent(_ depth: Int) -> String {
     String(repeating: "  ", count: min(depth, 16))
   }
 
   // MARK: Escaping
 
-  /// For a label in double quotes, where Graphviz interprets backslashes and entities.
+  /// Escapes text for a label in double quotes, in which Graphviz interprets backslashes and entities.
   package static func quoted(_ text: String) -> String {
     text.escaped { scalar in
       switch scalar {
@@ -140,19 +141,19 @@ extension OperationGraph {
     }
   }
 
-  /// For a line of a label in double quotes, where Mermaid interprets its own entities and
-  /// directives first, and then HTML and Markdown.
+  /// Escapes text for a line of a label in double quotes, in which Mermaid interprets its own entities and
+  /// directives, then HTML and Markdown.
   ///
-  /// Everything in ASCII but letters, digits and what means nothing there is written as a number.
-  /// Version 11 reads these numbers before the Markdown, and draws “Unsupported markdown” for a
-  /// name such as *1. fetch* or one with an address. So nothing without a width stands at the
-  /// beginning, where blocks begin, and a space without a width on both sides of each mark, where
-  /// emphasis and links would begin or end.
+  /// ASCII characters are written as numbers, except letters, digits and characters without a meaning in
+  /// Mermaid. Version 11 reads these numbers before the Markdown, and draws “Unsupported markdown” for a name
+  /// such as *1. fetch* or a name with an address. Therefore a character without a width is at the beginning,
+  /// where Markdown blocks begin. Spaces without a width are on both sides of each mark, where emphasis and
+  /// links would begin or end.
   package static func entities(_ text: String) -> String {
     let marks = text.escaped { scalar in
       switch scalar {
       case "a"..."z", "A"..."Z", "0"..."9", " ", ",", "-": nil
-      // Pairs of these are code, whatever is beside them: a mark that looks the same.
+      // A pair of backticks always encloses code: write a character that looks the same.
       case "`": "\u{2cb}"
       default:
         scalar.isControl ? " " : scalar.isASCII ? "\u{feff}#\(scalar.value);\u{feff}" : nil

@@ -1,7 +1,7 @@
 import AdvancedOperations
 import CoreOperations
 
-/// The durations and dependencies of pieces of work: a model to ask *what if*.
+/// The durations and dependencies of pieces of work, as a model to calculate the effect of changes.
 ///
 /// ```swift
 /// var plan = recorder.timeline.plan
@@ -37,7 +37,7 @@ public struct OperationPlan: Sendable, Hashable {
   ///   - edges: Pairs of pieces: the second waits for the first.
   /// - Throws: `OperationCycleError` with the numbers, if pieces wait for each other in a cycle.
   /// - Precondition: The edges are between indices of `durations`.
-  /// - Complexity: O(n + e), n the number of durations and e that of edges.
+  /// - Complexity: O(n + e), n the number of durations and e the number of edges.
   public init(
     durations: [Duration],
     edges: some Sequence<(from: Int, to: Int)> = []
@@ -61,12 +61,12 @@ public struct OperationPlan: Sendable, Hashable {
     order = sorted
   }
 
-  /// Drops the edges that would complete a cycle instead of refusing them.
+  /// Creates a plan, and drops edges that would complete a cycle instead of throwing an error.
   init(durations: [Duration], predecessors: [[Int]]) {
     var predecessors = predecessors
     var sorted = Self.sort(predecessors)
     if sorted.count < durations.count {
-      // Those that are in cycles or behind them keep the edges that come from outside.
+      // Pieces in cycles or after them keep only the edges from other pieces.
       let done = Set(sorted)
       for index in durations.indices where !done.contains(index) {
         predecessors[index].removeAll { !done.contains($0) }
@@ -83,7 +83,8 @@ public struct OperationPlan: Sendable, Hashable {
   /// The duration of all pieces one after the other.
   public var work: Duration { durations.reduce(.zero) { $0.saturatingAdding(max($1, .zero)) } }
 
-  /// The longest chain of pieces, from first to last: no number of workers is faster.
+  /// The longest chain of pieces, from first to last, which takes its time with any number of
+  /// workers.
   ///
   /// - Complexity: O(n + e).
   public var criticalPath: [Int] {
@@ -110,13 +111,13 @@ public struct OperationPlan: Sendable, Hashable {
     let tails = tails
     let whole = ends.max() ?? .zero
     return ends.indices.map { index in
-      // Where sums have ended at their limit there is none left.
+      // If a sum has reached its limit, no slack is left.
       let rest = whole.saturatingSubtracting(ends[index]).saturatingSubtracting(tails[index])
       return max(rest.saturatingAdding(max(durations[index], .zero)), .zero)
     }
   }
 
-  /// When each piece ends with as many workers as there are pieces.
+  /// The time at which each piece ends, with as many workers as pieces.
   private var earliestEnds: [Duration] {
     var ends = [Duration](repeating: .zero, count: durations.count)
     for index in order {
@@ -126,11 +127,11 @@ public struct OperationPlan: Sendable, Hashable {
     return ends
   }
 
-  /// How long the longest way is from the beginning of each piece to the end of all.
+  /// The length of the longest path from the beginning of each piece to the end of the last piece.
   var tails: [Duration] {
     var tails = [Duration](repeating: .zero, count: durations.count)
     for index in order.reversed() {
-      // Until here, the longest way behind it.
+      // Until here, the value is the longest path after the piece.
       tails[index] = tails[index].saturatingAdding(max(durations[index], .zero))
       for before in predecessors[index] { tails[before] = max(tails[before], tails[index]) }
     }
@@ -139,7 +140,7 @@ public struct OperationPlan: Sendable, Hashable {
 
   // MARK: Sorting
 
-  /// Kahn's algorithm; what is in a cycle, or behind one, is missing.
+  /// Sorts the pieces with Kahn's algorithm; pieces in a cycle, or after a cycle, are missing.
   private static func sort(_ predecessors: [[Int]]) -> [Int] {
     var open = predecessors.map(\.count)
     let successors = successors(of: predecessors)
@@ -163,7 +164,7 @@ public struct OperationPlan: Sendable, Hashable {
     return successors
   }
 
-  /// One cycle in the order of the work, ending with its first number again.
+  /// Returns a cycle in the order of the work, which ends with its first number again.
   private static func cycle(in predecessors: [[Int]], without sorted: [Int]) -> [OperationLabel] {
     let done = Set(sorted)
     let start = predecessors.indices.first { !done.contains($0) }

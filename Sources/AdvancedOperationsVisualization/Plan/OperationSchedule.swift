@@ -13,10 +13,11 @@ public struct OperationSchedule: Sendable, Hashable {
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Order: Sendable, CaseIterable {
-    /// The piece with the lowest index, as a queue starts operations of one priority in the order
-    /// of adding.
+    /// The piece with the lowest index, like a queue, which starts operations of one priority in
+    /// the order of adding.
     case firstAdded
-    /// The piece with the longest chain to the end, as with priorities: usually a shorter schedule.
+    /// The piece with the longest chain to the end, as with priorities; the schedule is usually
+    /// shorter.
     case longestPath
   }
 
@@ -41,7 +42,7 @@ extension OperationPlan {
   ///   - order: The order in which workers take pieces.
   /// - Returns: The schedule.
   /// - Precondition: At least one worker.
-  /// - Complexity: O((n + e) log n), n the number of pieces and e that of edges.
+  /// - Complexity: O((n + e) log n), n the number of pieces and e the number of edges.
   public func schedule(
     workers: Int,
     order: OperationSchedule.Order = .firstAdded
@@ -54,11 +55,12 @@ extension OperationPlan {
   }
 }
 
-/// One simulated run of a plan.
+/// A simulated run of a plan.
 private struct ScheduleRun {
   private let durations: [Duration]
   private let successors: [[Int]]
-  /// Negative, so that the longest comes first; empty if that doesn't matter.
+  /// The negative lengths of the longest chains, so that the longest chain is first; empty if the
+  /// order ignores chains.
   private let keys: [Duration]
   private var open: [Int]
   private var ready = IndexedHeap<HeapEntry<Duration>>()
@@ -98,7 +100,7 @@ private struct ScheduleRun {
       }
       guard let next = running.first else { return schedule }
       schedule.duration = next.key
-      // All that end at this time, before anything begins at it.
+      // All pieces that end at this time end before another piece begins.
       while running.first?.key == next.key, let piece = running.popFirst()?.value {
         idle.insert(HeapEntry(schedule.workers[piece], key: schedule.workers[piece]))
         for after in successors[piece] {

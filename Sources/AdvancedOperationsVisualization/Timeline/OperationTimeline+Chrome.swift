@@ -2,12 +2,12 @@ import AdvancedOperations
 import CoreOperations
 
 extension OperationTimeline {
-  /// The timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
+  /// Returns the timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
   ///
   /// Executing operations are in lanes, of which there are as many as operations that executed at the same
-  /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows how long an operation
-  /// waited for dependencies, conditions, and a slot. Times count from the first event, in microseconds. The
-  /// format is described in *Trace Event Format*, a document of the Chromium project.
+  /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows how long an
+  /// operation waited for dependencies, conditions, and a slot. Times count from the first event, in
+  /// microseconds. The format is described in *Trace Event Format*, a document of the Chromium project.
   ///
   /// - Returns: A JSON object.
   public func chromeTrace() -> String {
@@ -15,8 +15,7 @@ extension OperationTimeline {
     return writer.text()
   }
 
-  /// For each span that executed, the first lane that is free; groups have their own, counted
-  /// apart.
+  /// Returns the first free lane for each span that executed; groups have separate lanes.
   func lanes(ofGroups: Bool) -> [Int?] {
     let groups = Set(spans.compactMap(\.group))
     var lanes = [Int?](repeating: nil, count: spans.count)
@@ -46,7 +45,7 @@ private struct ChromeTraceWriter {
   }
 
   private let timeline: OperationTimeline
-  // Looked for once: a timeline goes through all of its spans for it.
+  // Stored, because the timeline computes the value from all of its spans.
   private let begin: Duration
   private var events: [String] = []
 
@@ -137,7 +136,7 @@ private struct ChromeTraceWriter {
     }
   }
 
-  /// An arrow from the end of each dependency to the start of what waited for it.
+  /// Adds an arrow from the end of each dependency to the start of the operation that waited for it.
   private mutating func flows(_ lanes: [Int?], _ groupLanes: [Int?]) {
     func place(_ index: Int) -> (Process, Int)? {
       lanes[index].map { (.executing, $0) } ?? groupLanes[index].map { (.groups, $0) }
@@ -151,7 +150,7 @@ private struct ChromeTraceWriter {
           let (from, fromLane) = place(dependency)
         else { continue }
         id += 1
-        // A little before the end, to be inside of the slice.
+        // The arrow begins a little before the end, so that it begins inside of the slice.
         let leave = max(begin, end - .nanoseconds(1))
         let tail = ",\"id\":\(id)"
         event("s", from, lane: fromLane, at: leave, "dependency", "dependency", tail)
@@ -179,14 +178,15 @@ private struct ChromeTraceWriter {
 
   // MARK: JSON
 
-  /// With three decimals: whole nanoseconds, of which the viewer counts 64 bits, 292 years.
+  /// Returns microseconds with three decimals, because the viewer counts whole nanoseconds in 64 bits (292
+  /// years).
   private static func microseconds(_ duration: Duration) -> String {
     let nanoseconds = max(duration, .zero).wholeNanoseconds
     let decimals = String(nanoseconds % 1_000)
     return "\(nanoseconds / 1_000).\(String(repeating: "0", count: 3 - decimals.count))\(decimals)"
   }
 
-  /// A string of JSON (RFC 8259).
+  /// Returns a string of JSON (RFC 8259).
   static func quoted(_ text: String) -> String {
     let escaped = text.escaped { scalar in
       switch scalar {

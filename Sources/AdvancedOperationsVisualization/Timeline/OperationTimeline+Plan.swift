@@ -4,22 +4,22 @@ extension OperationTimeline {
   /// The longest chain of operations that depend on each other, first to last.
   ///
   /// The length of a chain counts executing and the evaluation of conditions, without waits for slots and
-  /// claims. The chain begins and ends with operations that took some time. It has the children of a group,
-  /// and the group itself only if its conditions took some time.
+  /// claims. The chain begins and ends with operations that took some time. A chain contains the children of
+  /// a group, and the group itself only if its conditions took some time.
   public var criticalPath: [Int] { ways.criticalPath }
 
   /// The time by which each operation could have been longer without making the critical path longer.
   ///
-  /// Slack doesn't know limits and claims: an operation that waits for the slot or the claim of a longer
+  /// Slack doesn't consider limits and claims: an operation that waits for the slot or the claim of a longer
   /// operation waits longer, too.
   public var slack: [Duration] { ways.slack }
 
   // MARK: Pieces of work
 
-  /// The operations that others are children of.
+  /// The operations that have children.
   private var groups: Set<Int> { Set(spans.compactMap(\.group)) }
 
-  /// How long each operation executed; nothing for a group, which does nothing itself.
+  /// The time in which each operation executed; zero for a group, which only waits for its children.
   var durations: [Duration] {
     let groups = groups
     return spans.enumerated().map { index, span in
@@ -27,11 +27,12 @@ extension OperationTimeline {
     }
   }
 
-  /// For each operation what it waited for before it executed, and its groups with it.
+  /// The operations for which each operation waited before it executed, including those for which its groups
+  /// waited.
   var waitsBeforeStart: [[Int]] {
     let own = spans.map { span -> [Int] in
-      // One that was added after the start was only recorded.
-      // What is cancelled waits no more.
+      // An operation doesn't wait for a dependency that is added after its start. A cancelled operation
+      // doesn't wait.
       guard let over = span.started ?? span.cancelled ?? span.ended else {
         return span.dependencies
       }
@@ -40,14 +41,14 @@ extension OperationTimeline {
     return spans.indices.map { index in own[index] + groups(of: index).flatMap { own[$0] } }
   }
 
-  /// A group ends with its children.
+  /// Adds the children of a group to its predecessors, because a group ends with its children.
   func addChildren(to predecessors: inout [[Int]]) {
     for (index, span) in spans.enumerated() {
       if let group = span.group { predecessors[group].append(index) }
     }
   }
 
-  /// The groups around an operation, from the inside out.
+  /// Returns the groups around an operation, from the inside out.
   private func groups(of index: Int) -> [Int] {
     var groups: [Int] = []
     var ancestor = spans[index].group
@@ -58,8 +59,9 @@ extension OperationTimeline {
     return groups
   }
 
-  /// The ways through a plan in which asking conditions is a piece of work of its own, before that
-  /// of the operation or of the children of the group.
+  /// The paths through a plan in which the evaluation of conditions is a separate piece of work.
+  ///
+  /// This piece is before the piece of the operation, or before the pieces of the group's children.
   var ways: TimelineWays {
     var durations = durations
     var predecessors = waitsBeforeStart
@@ -90,11 +92,11 @@ extension OperationTimeline {
   }
 }
 
-/// The ways through a timeline, calculated once for all that is asked of them.
+/// The paths through a timeline, calculated once for several values.
 struct TimelineWays {
-  /// The pieces of the operations, and then those of their conditions.
+  /// The plan with the pieces of the operations, followed by the pieces of their conditions.
   fileprivate let plan: OperationPlan
-  /// The operation that each piece is of.
+  /// The operation of each piece.
   fileprivate let owners: [Int]
   fileprivate let groups: Set<Int>
   fileprivate let spanCount: Int
@@ -113,7 +115,7 @@ struct TimelineWays {
     return path
   }
 
-  /// How long the critical path takes, with the time in which its conditions were asked.
+  /// The duration of the critical path, including the evaluation of its conditions.
   var criticalDuration: Duration { plan.criticalDuration }
 
   /// See ``OperationTimeline/slack``.

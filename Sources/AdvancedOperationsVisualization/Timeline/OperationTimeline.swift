@@ -1,6 +1,6 @@
 public import AdvancedOperations
 
-/// The times at which operations waited, evaluated conditions and executed: a value.
+/// A value with the times at which operations waited, evaluated conditions and executed.
 ///
 /// ```swift
 /// let timeline = recorder.timeline
@@ -38,36 +38,36 @@ public struct OperationTimeline: Sendable {
     public var dependencies: [Int]
     /// The index of the group that the operation is a child of.
     public var group: Int?
-    /// Whether it depends on something that wasn't recorded and hasn't ended.
+    /// Whether the operation depends on an unrecorded operation that hasn't finished.
     var waitsForUnrecorded = false
-    /// When the last of those ended that it depended on and that weren't recorded.
+    /// The time at which the last unrecorded dependency finished.
     var unrecordedEnd: Duration?
-    /// The names of its claims.
+    /// The names of the operation's claims.
     var claims: [String] = []
-    /// Whether it had no conditions, and `evaluating` is when its journal was asked.
+    /// Whether the operation had no conditions, so that it only looked up its value in the journal.
     var asksOnlyJournal = false
     /// The number of the attempt that the last of `retries` announced.
     private(set) var announcedAttempt = 1
-    /// When an attempt failed after which another one was to follow, and didn't begin.
+    /// The time at which an attempt failed, if the announced next attempt didn't begin.
     private(set) var lastFailedAttempt: Duration?
 
-    /// An attempt failed; one observer may be told of it more than once.
+    /// Notes that an attempt failed; the recorder may receive this event more than once.
     mutating func willRetry(asAttempt attempt: Int, at time: Duration) {
       guard attempt > announcedAttempt else { return }
       announcedAttempt = attempt
       retries.append(time)
     }
 
-    /// It ended in an attempt, maybe before the next one, which had been announced.
+    /// Notes that the operation ended in an attempt, maybe before an announced attempt.
     mutating func endedInAttempt(_ attempt: Int) {
       guard attempt < announcedAttempt, !retries.isEmpty else { return }
       announcedAttempt = attempt
       lastFailedAttempt = retries.removeLast()
     }
 
-    /// It has started, which was before anything was heard of it if that wasn't.
+    /// Notes that the operation has started, at the latest at its first recorded event.
     ///
-    /// - Parameter time: When that was, if it is known.
+    /// - Parameter time: The time of the start, if it is known.
     mutating func begunAtLatest(at time: Duration?) {
       if started == nil { started = time ?? retries.first ?? cancelled ?? ended }
     }
@@ -75,7 +75,7 @@ public struct OperationTimeline: Sendable {
     /// The duration of executing; nil if the operation hasn't executed or hasn't ended.
     public var executionDuration: Duration? { ended.flatMap { executionDuration(until: $0) } }
 
-    /// The same, where what goes on ends now; nil if it hasn't executed.
+    /// Returns the duration of executing, until now if the operation is executing; nil if it hasn't executed.
     func executionDuration(until now: Duration) -> Duration? {
       started.map { max((ended ?? now).saturatingSubtracting($0), .zero) }
     }
@@ -88,7 +88,7 @@ public struct OperationTimeline: Sendable {
   public var spans: [Span]
   /// The time at which the timeline was taken, or that of the last event if all operations had ended.
   public let end: Duration
-  /// How many dependencies were seen that aren't in it.
+  /// The number of dependencies that aren't in the timeline.
   var unrecordedCount = 0
 
   /// The first time in the timeline.
@@ -101,10 +101,10 @@ public struct OperationTimeline: Sendable {
   /// The time from the begin of the timeline to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
-  /// Durations and dependencies, to ask *what if*.
+  /// A plan with the durations and dependencies, to calculate the effect of changes.
   ///
-  /// The numbers of the pieces are the indices of ``spans``. An executing operation counts as if it ended now,
-  /// and an operation that never executed takes no time. A group takes no time itself: it ends with its
+  /// The numbers of the pieces are the indices of ``spans``. An executing operation counts as if it ended
+  /// now, and an operation that never executed takes no time. A group takes no time itself: it ends with its
   /// children, which begin after the dependencies of the group. The plan doesn't have the evaluation of
   /// conditions, because that takes no worker; ``criticalPath`` counts it.
   public var plan: OperationPlan {
@@ -115,7 +115,7 @@ public struct OperationTimeline: Sendable {
 }
 
 extension OperationTimeline {
-  /// What an operation did before it executed.
+  /// A phase of an operation before it executed.
   package struct Phase: Hashable {
     package enum Kind: String {
       case dependencies, conditions, turn
@@ -132,12 +132,12 @@ extension OperationTimeline {
     }
   }
 
-  /// The times before executing that took any time, one after the other.
+  /// Returns the phases before executing that took any time, in order.
   package func phases(of index: Int) -> [Phase] {
     let span = spans[index]
     // After a manual start, conditions are evaluated immediately.
     guard let enqueued = span.enqueued ?? span.evaluationStarted else { return [] }
-    // One that was cancelled before it started waits for nothing from then on.
+    // An operation that was cancelled before its start doesn't wait after the cancel.
     let last = max(span.started ?? span.cancelled ?? span.ended ?? end, enqueued)
     func clamp(_ time: Duration) -> Duration { min(max(time, enqueued), last) }
     // There is no event for the end of the last dependency.
@@ -152,7 +152,7 @@ extension OperationTimeline {
       ready = span.ready.map(clamp) ?? resolved ?? last
       asked = ready
     }
-    // A queue that is suspended, or has others to ask, doesn't ask at once.
+    // A suspended or busy queue doesn't evaluate conditions immediately.
     let freed = span.evaluationStarted == nil ? asked : min(resolved ?? asked, asked)
     return [
       Phase(kind: .dependencies, begin: enqueued, end: freed),

@@ -1,30 +1,32 @@
 import AdvancedOperations
 import CoreOperations
 
-/// One drawing of a timeline.
+/// A drawing of a timeline.
 struct TimelineDrawing {
   private static let width = 1080.0
   private static let rowHeight = 20.0
-  /// Where the chart begins below a legend of one line.
+  /// The height at which the chart begins below a legend of one line.
   private static let leastTop = 76.0
   private static let rightMargin = 72.0
-  /// Names don't take more than a third of the picture.
+  /// The allowed widths of the names, up to a third of the picture.
   private static let widths = 98.0...350.0
   private static let fontSize = 12.0
-  /// A narrower bar is all frame, and doesn't show how its operation ended.
+  /// The least width of a bar, because a narrower bar is only a frame without the color of the outcome.
   private static let leastBar = 4.0
-  /// Several readers draw no picture that is higher than 32,767; a smaller one can still be read.
+  /// The greatest height of a picture, because several viewers draw no higher picture than 32,767.
+  ///
+  /// A higher picture is scaled down, and can still be read.
   private static let mostHeight = 32_000.0
   private static let leastScale = 0.6
 
   private let timeline: OperationTimeline
   private let rows: [(index: Int, depth: Int)]
-  /// How many operations have no row.
+  /// The number of operations without a row.
   private let leftOut: Int
   private let left: Double
   private let critical: [Int]
   private let criticalDuration: Duration
-  // Looked for once: a timeline goes through all of its spans for them.
+  // Stored, because the timeline computes the values from all of its spans.
   private let begin: Duration
   private let duration: Duration
   private let slack: [Duration]
@@ -91,10 +93,10 @@ struct TimelineDrawing {
     )
   }
 
-  /// What differs on a dark page.
+  /// The style for a dark page.
   ///
-  /// A reader of pictures that doesn't ask for the scheme shows the colours of the elements. The
-  /// class keeps the rules off other pictures of a page.
+  /// A viewer that ignores the color scheme shows the colors of the elements. Because of the class, the rules
+  /// don't apply to other pictures of a page.
   private static let style = """
     <style>
     @media (prefers-color-scheme: dark) {
@@ -156,7 +158,7 @@ struct TimelineDrawing {
     if rows.isEmpty { return }
     let bottom = top + Self.rowHeight * Double(rows.count)
     let step = Self.step(for: duration)
-    // Who scrolls through many rows begins at the top.
+    // A reader of many rows begins at the top, so the labels are there, too.
     let places = [bottom + 16] + (rows.count > 30 ? [top - 8] : [])
     for tick in 0...10 {
       let time = step.saturatingMultiplied(by: tick)
@@ -169,7 +171,7 @@ struct TimelineDrawing {
     }
   }
 
-  /// The column of names: a picture of its own, so that none reaches into the chart with any font.
+  /// Adds the column of names as a separate picture, so that no name reaches into the chart, with any font.
   private mutating func names(_ isCritical: Set<Int>) {
     let width = left - 8
     elements.add(
@@ -182,7 +184,7 @@ struct TimelineDrawing {
         elements.rectangle(0, y, width, Self.rowHeight, "#f6f6f6", " class=\"band\"")
       }
       let name = timeline.spans[entry.index].name
-      // Readers differ in whether a line break is a space: for some of them it is nothing.
+      // Some viewers draw a line break as a space, others draw nothing.
       let line = name.inOneLine
       let isBold = isCritical.contains(entry.index)
       let indent = Self.indent(entry.depth)
@@ -199,10 +201,10 @@ struct TimelineDrawing {
   private struct Bar {
     let begin: Double
     let width: Double
-    /// How long it took, and where that is written: in the bar if it fits, otherwise behind it.
+    /// The duration of executing, which is written in the bar if it fits, otherwise after the bar.
     let text: String
     let isTextInside: Bool
-    /// How much longer it could have taken, as far as that can be seen.
+    /// The part of the slack that is visible.
     var slack: (begin: Double, end: Double)?
   }
 
@@ -252,7 +254,7 @@ struct TimelineDrawing {
   private mutating func connect(_ from: Int, _ fromRow: Int, _ to: Int, _ toRow: Int) {
     let (from, to) = (timeline.spans[from], timeline.spans[to])
     guard let end = from.ended, let begin = to.started ?? to.ended else { return }
-    // Along the edge of the row, because the duration of a short bar stands behind that.
+    // The line follows the edge of the row, because the duration of a short bar is after the bar.
     let isDown = toRow > fromRow
     let edge = y(fromRow) + (isDown ? 19 : 1)
     let points = [
@@ -271,7 +273,9 @@ struct TimelineDrawing {
 
   private static func indent(_ depth: Int) -> Double { 12 + 12 * Double(min(depth, 6)) }
 
-  /// A step of 1, 2 or 5 that gives at most ten ticks; in minutes and hours, what divides those.
+  /// Returns a distance that results in at most ten ticks.
+  ///
+  /// The distance begins with 1, 2 or 5; from a second to a day, it divides a minute, an hour or a day.
   static func step(for duration: Duration) -> Duration {
     let tenth = duration.clamped / 10
     let wanted = max(tenth.wholeNanoseconds, 1)
@@ -283,7 +287,7 @@ struct TimelineDrawing {
     return .seconds(round((tenth.components.seconds + 86_399) / 86_400) * 86_400)
   }
 
-  /// The least of 1, 2, 5, 10, 20, 50 and so on that isn't less than a number.
+  /// Returns the least of 1, 2, 5, 10, 20, 50 and so on that isn't less than a number.
   private static func round(_ number: Int64) -> Int64 {
     var power: Int64 = 1
     while power * 5 < number { power *= 10 }
@@ -292,35 +296,36 @@ struct TimelineDrawing {
 }
 
 extension OperationTimeline {
-  /// The timeline as a picture: an SVG file that needs nothing else.
+  /// Returns the timeline as a picture: an SVG document that needs no other file.
   ///
-  /// The picture has a row for each operation, in the order of their starts; children are below their group. A
-  /// bar is the time of executing, in the color of the outcome. The thin part before a bar is waiting. A red
-  /// line in a bar is the end of an attempt that was retried; the line is dashed if the operation ended in the
-  /// delay after that attempt. A diamond is the end of an operation that never executed. Names on the critical
-  /// path are bold, and their bars have a frame. The dashed line behind a bar is its slack. The legend explains
-  /// the marks that occur.
+  /// The picture has a row for each operation, in the order of their starts; children are below their group.
+  /// A bar is the time of executing, in the color of the outcome. The thin part before a bar is waiting. A
+  /// red line in a bar is the end of an attempt that was retried; the line is dashed if the operation ended
+  /// in the delay after that attempt. A diamond is the end of an operation that never executed. Names on the
+  /// critical path are bold, and their bars have a frame. The dashed line behind a bar is its slack. The
+  /// legend explains the marks that occur.
   ///
-  /// A name that is too long is cut in its middle, and a pointer over it shows the whole name. A pointer over a
-  /// bar shows what went wrong, what the operation waited for, and for how long. The picture is dark if its
-  /// reader prefers that.
+  /// A name that is too long is cut in its middle, and a pointer over it shows the whole name. A pointer over
+  /// a bar shows the errors of the operation, and the causes and durations of its waits. The picture is dark
+  /// if its viewer prefers dark colors.
   ///
-  /// The picture has at most 2,500 rows, because readers draw no higher pictures: operations of the critical
-  /// path, then those that failed, in half of the rows at most, then those that took longest, each below its
-  /// groups. The picture says how many operations are left out; ``chromeTrace()`` has all of them.
+  /// The picture has at most 2,500 rows, because viewers draw no higher pictures. A picture keeps the
+  /// operations of the critical path, then failed operations in at most half of the rows, then the longest
+  /// operations. Each operation is below its groups. The picture says how many operations are left out;
+  /// ``chromeTrace()`` contains all of them.
   ///
   /// - Returns: A document of the Scalable Vector Graphics format.
-  /// - Complexity: O(n log n + e), n the number of operations and e that of their dependencies. A picture of
-  ///   100,000 operations takes about a second in release, and has 2 MB.
+  /// - Complexity: O(n log n + e), n the number of operations and e the number of their dependencies. A
+  ///   picture of 100,000 operations takes about a second in release, and has 2 MB.
   public func svg() -> String { picture(rows: TimelineRows.most) }
 
-  /// The same with another number of rows at most.
+  /// Returns the timeline as a picture with another limit of rows.
   package func picture(rows: Int) -> String {
     var drawing = TimelineDrawing(self, rows: rows)
     return drawing.text()
   }
 
-  /// What a pointer over a bar shows.
+  /// Returns the text that a pointer over a bar shows.
   func summary(of index: Int) -> String {
     let span = spans[index]
     var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "going on")"]
@@ -348,16 +353,16 @@ extension OperationTimeline {
 }
 
 extension Duration {
-  /// The number of seconds, however many; not exact.
+  /// The approximate number of seconds, for any duration.
   fileprivate var inSeconds: Double { self / .seconds(1) }
 }
 
 extension OperationOutcome {
-  /// Why it isn't a success, on one line that a picture has room for; nil if there is no more to
-  /// say.
+  /// The reason why the operation hasn't succeeded, in one line that fits into a picture; nil without a
+  /// reason.
   ///
-  /// What was inherited is only named: its own row has the error, and a long chain of failures is
-  /// not gone through for each of its operations.
+  /// For an inherited error, the reason is only its origin, because the row of the origin contains the error.
+  /// A long chain of failures is therefore not searched for each of its operations.
   var briefReason: String? {
     let text: String
     switch self {
@@ -371,20 +376,20 @@ extension OperationOutcome {
   }
 }
 
-/// The rows of a timeline's picture: all operations, or those that say most of many.
+/// The rows of a timeline's picture: all operations, or the most informative of too many operations.
 struct TimelineRows {
-  /// As many as a picture has that readers can draw and people can read.
+  /// The greatest number of rows that viewers can draw and people can read.
   static let most = 2_500
 
-  /// What each row shows, from the top, and how many groups it is in.
+  /// The operation of each row, from the top, and the number of groups around it.
   let rows: [(index: Int, depth: Int)]
-  /// How many operations have no row.
+  /// The number of operations without a row.
   let leftOut: Int
 
   /// - Parameters:
   ///   - timeline: The timeline.
   ///   - critical: The indices of its critical path.
-  ///   - limit: How many rows there may be.
+  ///   - limit: The greatest number of rows.
   init(_ timeline: OperationTimeline, critical: [Int], limit: Int) {
     let all = Self.all(of: timeline)
     guard all.count > limit else {
@@ -397,7 +402,7 @@ struct TimelineRows {
     leftOut = all.count - rows.count
   }
 
-  /// In the order of their starts, children below their group.
+  /// Returns all operations in the order of their starts, with children below their group.
   private static func all(of timeline: OperationTimeline) -> [(index: Int, depth: Int)] {
     let spans = timeline.spans
     func time(_ index: Int) -> Duration {
@@ -419,8 +424,10 @@ struct TimelineRows {
     return rows
   }
 
-  /// The critical path first, then what failed by itself, in no more than half of the rows, then
-  /// what took longest; each with its groups, as long as there is room for all of them.
+  /// Chooses the critical path, then operations that failed themselves, in at most half of the rows, then the
+  /// longest operations.
+  ///
+  /// An operation is chosen together with its groups, if there are enough rows for all of them.
   private static func choice(
     of timeline: OperationTimeline,
     critical: Set<Int>,

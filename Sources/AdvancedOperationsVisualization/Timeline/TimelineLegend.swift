@@ -1,15 +1,15 @@
 import AdvancedOperations
 
-/// What the marks of a timeline's picture mean: those that occur in it, in lines.
+/// The legend of a timeline's picture, with the marks that occur in the picture.
 struct TimelineLegend {
   enum Mark: Hashable {
     case wait(OperationTimeline.Phase.Kind)
     case bar(OperationStatus)
     /// The end of an operation that never executed.
     case diamond
-    /// The end of an attempt that was followed by another one.
+    /// The end of an attempt that was followed by another attempt.
     case retry
-    /// The end of an attempt after which another one was to follow, and didn't begin.
+    /// The end of an attempt whose announced next attempt didn't begin.
     case failedAttempt
     case critical
     case slack
@@ -39,12 +39,12 @@ struct TimelineLegend {
 
   /// The marks with their places.
   private let entries: [(mark: Mark, x: Double, line: Int)]
-  /// How much higher it is than one line.
+  /// The height of the legend in addition to its first line.
   let extraHeight: Double
 
   /// - Parameters:
-  ///   - marks: Those that occur.
-  ///   - width: Up to where a line may reach.
+  ///   - marks: The marks that occur in the picture.
+  ///   - width: The greatest width of a line.
   init(_ marks: Set<Mark>, width: Double) {
     var entries: [(mark: Mark, x: Double, line: Int)] = []
     var (next, line) = (24.0, 0)
@@ -60,11 +60,11 @@ struct TimelineLegend {
     extraHeight = Self.lineHeight * Double(line)
   }
 
-  /// Draws it.
+  /// Draws the legend.
   ///
   /// - Parameters:
   ///   - elements: The elements of the picture.
-  ///   - baseline: Where the text of the first line stands.
+  ///   - baseline: The baseline of the first line.
   func draw(into elements: inout PictureElements, baseline: Double) {
     for (mark, x, line) in entries {
       let y = baseline + Self.lineHeight * Double(line)
@@ -113,7 +113,7 @@ extension PictureElements {
     add("<path d=\"\(place) l6 6 l-6 6 l-6 -6 z\" fill=\"\(color)\"\(Self.plainFrame)/>")
   }
 
-  /// The end of an attempt that failed.
+  /// Adds the end of a failed attempt.
   mutating func failure(_ x: Double, _ top: Double, _ bottom: Double, isFollowed: Bool) {
     let style = isFollowed ? "" : " stroke-dasharray=\"3 2\""
     line((x, top), (x, bottom), "#a01010", " class=\"retry\" stroke-width=\"2\"" + style)

@@ -17,12 +17,12 @@ import CoreOperations
 /// the operation. Without a recorder, an operation doesn't keep these times.
 ///
 /// Operations that aren't an `AdvancedOperation`, such as a `BlockOperation`, have no observers, so the
-/// timeline doesn't have them. The recorder sees the end of such an operation if another one depends on it,
-/// and the picture says how many there are.
+/// timeline doesn't have them. The recorder sees the end of such an operation if an observed operation
+/// depends on it. The picture shows the number of these dependencies.
 ///
 /// The times are those of the clock in each operation's environment. A recorder doesn't keep operations
-/// alive. It has no limit: it keeps a record of each operation, and the time of each failed attempt, until it
-/// is released.
+/// alive. A recorder has no limit: it keeps a record of each operation, and the time of each failed attempt,
+/// until it is released.
 public final class TimelineRecorder: OperationObserver {
   private let state = Locked(TimelineState())
 
@@ -33,13 +33,13 @@ public final class TimelineRecorder: OperationObserver {
 
   /// The times that were recorded until now.
   ///
-  /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
+  /// - Complexity: O(n + e), n the number of operations and e the number of their dependencies.
   public var timeline: OperationTimeline {
     let (records, now, unrecordedCount) = state.withLock { state in
       (state.records, state.lastTime, state.unrecordedCount)
     }
     let open = records.map { $0.isOver ? nil : $0.reference.object }
-    // Time may have passed since the last event if something is going on.
+    // Time may have passed since the last event of an unfinished operation.
     let clock = open.lazy.compactMap { $0?.environment.clock }.first
     let end = clock.map { max(now, $0.now) } ?? now
     let spans = zip(records, open).map { record, operation in
@@ -69,12 +69,13 @@ public final class TimelineRecorder: OperationObserver {
     }
   }
 
-  /// Reads what only the operation itself knows, to be written into its span.
+  /// Reads values that only the operation itself has, to write them into its span.
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - count: How many are in the timeline: others have been recorded meanwhile.
-  /// - Returns: What writes it.
+  ///   - count: The number of operations in the timeline; operations that were recorded in the meantime are
+  ///     ignored.
+  /// - Returns: A closure that writes the values into a span.
   private func details(
     of operation: AdvancedOperation,
     among count: Int = .max
@@ -91,7 +92,7 @@ public final class TimelineRecorder: OperationObserver {
     }
     let (hasStarted, attempt) = (operation.hasStarted, operation.attempt)
     return { span in
-      // An operation that only takes the value of another goes through that state, too.
+      // An operation that only takes the value of another operation passes through the state, too.
       span.evaluationStarted = times.hasConditions || times.isJournaled ? times.evaluating : nil
       span.asksOnlyJournal = times.isJournaled && !times.hasConditions
       span.ready = times.ready
@@ -112,9 +113,9 @@ public final class TimelineRecorder: OperationObserver {
     watchUnrecorded(operation.dependencies, operation.environment.clock)
   }
 
-  /// Records when dependencies finish that have no events, such as plain operations.
+  /// Records the end of dependencies that have no events, such as plain operations.
   private func watchUnrecorded(_ dependencies: [Operation], _ clock: OperationClock) {
-    // Looked at without the lock: a subclass may say itself whether it has finished.
+    // Read without the lock, because a subclass may override isFinished.
     let open = dependencies.filter { !$0.isFinished }
     let watched = state.withLock { state in open.filter { state.watchIfUnrecorded($0) } }
     for dependency in watched {
@@ -131,7 +132,7 @@ public final class TimelineRecorder: OperationObserver {
     record(operation) { $0.started = $0.started ?? $1 }
   }
 
-  /// Records when an attempt failed that is followed by another one.
+  /// Records when an attempt failed that is followed by another attempt.
   public func operation(
     _ operation: AdvancedOperation,
     willRetry retry: OperationRetry
@@ -163,15 +164,15 @@ public final class TimelineRecorder: OperationObserver {
 private struct TimelineState {
   var records: [TimelineRecord] = []
   var places: [ObjectIdentifier: Int] = [:]
-  /// Dependencies that weren't recorded when they were seen.
+  /// The dependencies that weren't recorded when the recorder first saw them.
   private var unrecorded: [ObjectIdentifier: Unrecorded] = [:]
   var lastTime = Duration.zero
   var unrecordedCount: Int { unrecorded.count }
 
-  /// The record of an operation that the caller keeps alive.
+  /// Returns the number of the record of an operation that the caller keeps alive.
   ///
-  /// The reference is nil when another operation was at the same address before, and otherwise not
-  /// the last one, so that nothing is released here.
+  /// The reference is nil if another operation had the same address before. Otherwise it isn't the last
+  /// reference, so that nothing is released here.
   func place(of operation: AdvancedOperation, among count: Int = .max) -> Int? {
     guard let place = places[ObjectIdentifier(operation)], place < count,
       records[place].reference.object === operation
@@ -182,7 +183,7 @@ private struct TimelineState {
   mutating func add(_ operation: AdvancedOperation) -> Int {
     records.append(TimelineRecord(operation))
     places[ObjectIdentifier(operation)] = records.count - 1
-    // It was seen as a dependency before.
+    // The operation may have been seen as a dependency before.
     if entry(of: operation) != nil { unrecorded[ObjectIdentifier(operation)] = nil }
     return records.count - 1
   }
@@ -195,7 +196,7 @@ private struct TimelineState {
     return true
   }
 
-  /// The end is watched, or has just come.
+  /// Stores the watch of a dependency, unless the dependency has ended in the meantime.
   mutating func watched(_ dependency: Operation, _ watch: EndWatch) {
     if entry(of: dependency)?.end != nil { return }
     unrecorded[ObjectIdentifier(dependency)]?.watch = watch
@@ -206,16 +207,16 @@ private struct TimelineState {
     unrecorded[ObjectIdentifier(dependency)]?.watch = nil
   }
 
-  /// Those of dependencies that have not ended.
+  /// Removes and returns the watches of dependencies that have not ended.
   mutating func takeWatches() -> [EndWatch] {
     defer { unrecorded = [:] }
     return unrecorded.values.compactMap(\.watch)
   }
 
-  /// When a dependency ended that wasn't recorded; nil if that was not seen.
+  /// Returns the time at which an unrecorded dependency ended; nil if its end was not seen.
   func end(of dependency: Operation) -> Duration? { entry(of: dependency)?.end }
 
-  /// What is known of a dependency that the caller keeps alive.
+  /// Returns the entry of a dependency that the caller keeps alive.
   private func entry(of dependency: Operation) -> Unrecorded? {
     guard let entry = unrecorded[ObjectIdentifier(dependency)],
       entry.reference.object === dependency
@@ -224,18 +225,18 @@ private struct TimelineState {
   }
 }
 
-/// A dependency of which no events are told.
+/// A dependency whose events the recorder doesn't receive.
 private struct Unrecorded {
   let reference: WeakReference<Operation>
   var end: Duration?
-  /// Until the end.
+  /// The watch of the dependency's end; nil after the end.
   var watch: EndWatch?
 }
 
 private struct TimelineRecord {
   let reference: WeakReference<AdvancedOperation>
   var span = OperationTimeline.Span(name: "", dependencies: [])
-  /// Whether nothing that only the operation knows will change any more.
+  /// Whether the values that only the operation has are final.
   var isOver = false
 
   init(_ operation: AdvancedOperation) { reference = WeakReference(operation) }
