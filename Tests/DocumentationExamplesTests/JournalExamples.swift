@@ -26,7 +26,7 @@ actor FileJournal: OperationJournal {
     }
     file = try FileHandle(forUpdating: URL(filePath: path))
     let data = try file.readToEnd() ?? Data()
-    // What follows the last line break is a line that a crash has cut short.
+    // A crash may have cut short the line after the last line break.
     let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     try file.truncate(atOffset: UInt64(end))
     for line in data[..<end].split(separator: UInt8(ascii: "\n")) {

@@ -8,9 +8,8 @@ extension AdvancedOperation {
   /// All claims of the operation are acquired in one step together with the slot, and released in one step.
   ///
   /// - Parameter claim: The claim. The method reads its name and its requests, and doesn't retain the claim.
-  /// - Precondition: The operation isn't enqueued and hasn't started, unless it is cancelled. In a cancelled
-  ///   operation, the claim is recorded and never acquired. A pool belongs to the domain of the operation's
-  ///   environment.
+  /// - Precondition: The operation isn't enqueued and hasn't started, or is cancelled. A cancelled operation
+  ///   records the claim and never acquires it. A pool belongs to the domain of the operation's environment.
   public final func addClaim(_ claim: any OperationClaim) {
     let (name, requests) = (claim.name, claim.requests)
     var foreign: ResourcePool?

@@ -22,8 +22,8 @@ enum ClaimEffect {
 ///
 /// A claim that has to wait is in the queue of waiters of one busy resource. When that resource is available
 /// for the first waiter, the whole claim of the waiter is checked. The claim is then offered to the
-/// operation, or waits for another busy resource. Each release therefore causes at most one unsuccessful
-/// check of a claim.
+/// operation, or waits for another busy resource. A release therefore causes at most one unsuccessful check
+/// of each claim.
 ///
 /// The operation holds an offered claim while its queue is asked for a slot. The queue is asked after
 /// unlocking, because no lock is acquired under the lock of the domain. If there is a slot, the operation

@@ -25,8 +25,10 @@ public struct ClaimRequest: Sendable {
   package enum Subject: Hashable, Sendable {
     case category(ObjectIdentifier)
     case name(String)
-    /// A pool. A claim keeps its pool alive. If a pool without claims is deallocated, a later pool at the
-    /// same address may reuse its resource, which is in its initial state.
+    /// A pool, identified by its address.
+    ///
+    /// A claim keeps its pool alive. If a pool without claims is deallocated, a later pool at the same
+    /// address may reuse its resource, which is in its initial state.
     case pool(ObjectIdentifier)
     case rate(String)
   }
@@ -71,7 +73,7 @@ public struct ClaimRequest: Sendable {
       amount = .units(hasOverflown ? .max : sum, of: pool)
     case (.start(let rates), .start(let others)):
       amount = .start(rates + others.filter { !rates.contains($0) })
-    default: trap("“\(name)” and “\(other.name)” ask for different amounts of one thing")
+    default: trap("“\(name)” and “\(other.name)” request one resource in different ways")
     }
     // Failing takes precedence over skipping, and both over waiting.
     if other.whenBusy.rank > whenBusy.rank { whenBusy = other.whenBusy }

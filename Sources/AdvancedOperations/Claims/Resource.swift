@@ -142,7 +142,7 @@ final class Resource {
     let limit = room == nil ? part.request.limit : nil
     let holder = Holder(claim: claim, units: part.units, limit: limit, number: number)
     if holdersByClaim.updateValue(holder, forKey: ObjectIdentifier(claim)) != nil {
-      trap("“\(part.request.name)” was taken twice by “\(claim.operation.label)”")
+      trap("“\(part.request.name)” was acquired twice by “\(claim.operation.label)”")
     }
     used += part.units
     if let limit { heldLimits[limit, default: 0] += 1 }

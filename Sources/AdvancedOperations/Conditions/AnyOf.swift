@@ -3,9 +3,9 @@ public import CoreOperations
 /// A condition that is satisfied if at least one of several conditions is satisfied.
 ///
 /// The conditions are evaluated in order, up to the first one that is satisfied. If no condition is
-/// satisfied, `AnyOf` fails with the failures of all conditions, or skips the operation if no condition
-/// failed. The prerequisites of all conditions run before the first condition is evaluated. `AnyOf` without
-/// conditions fails.
+/// satisfied, `AnyOf` fails with all failures, or skips the operation if no condition failed. The
+/// prerequisites of all conditions run before the first condition is evaluated. `AnyOf` without conditions
+/// fails.
 ///
 /// Immediate conditions are evaluated again when the operation starts. If the satisfied condition isn't
 /// satisfied any more, the operation fails, unless an asynchronous condition was satisfied before.

@@ -12,8 +12,8 @@ import CoreOperations
 /// )
 /// ```
 ///
-/// The rule receives the outcomes of the operation's own dependencies, not of the dependencies of these. If
-/// an operation two steps before fails, the operation in between fails too if it has a rule as well.
+/// The rule receives only the outcomes of the operation's own dependencies. If a dependency of a dependency
+/// fails, the dependency itself fails, too, if it has a rule as well.
 ///
 /// The rule is evaluated each time a dependency finishes, until it is decided:
 ///
@@ -274,8 +274,8 @@ extension AdvancedOperation {
   /// ```
   ///
   /// - Parameter rule: The rule, which is retained until the operation has finished.
-  /// - Precondition: The operation isn't enqueued and hasn't started, unless it is cancelled. In a cancelled
-  ///   operation, the rule is recorded and never evaluated.
+  /// - Precondition: The operation isn't enqueued and hasn't started, or is cancelled. A cancelled operation
+  ///   records the rule and never evaluates it.
   public final func addCondition(_ rule: DependencyRule) {
     addCondition(rule as any OperationCondition)
   }

@@ -27,8 +27,8 @@ extension OperationCondition {
   }
 }
 
-/// Conditions and inputs are watched while dependencies are unfinished. They may let the operation leave the
-/// queue early.
+/// An early evaluation of conditions and inputs while dependencies are unfinished, which may let the
+/// operation leave the queue early.
 extension AdvancedOperation {
   /// Watches a dependency that was added, if there are conditions that may answer early.
   final func dependencyAdded(_ dependency: Operation) {

@@ -156,9 +156,10 @@ package struct EventDelivery {
     case notifyLatecomers(after: UInt32)
     /// Let another thread run the body, because this thread only delivers.
     case sendBody
-    /// Release dependents and waiters, because the state is finished. If the slot and the membership in the
-    /// queue are held, they stay until the operation is idle. After the last step the thread doesn't deliver
-    /// any more.
+    /// Release dependents and waiters, because the state is finished.
+    ///
+    /// If the slot and the membership in the queue are held, they stay until the operation is idle. After the
+    /// last step the thread doesn't deliver any more.
     case close(isHeldUntilIdle: Bool, isLast: Bool)
     /// Release the claims and everything that is attached, because no body is left on a stack.
     case becomeIdle
@@ -183,7 +184,7 @@ package struct EventDelivery {
     to audience: Audience,
     of machine: inout OperationStateMachine
   ) -> Next {
-    guard isDelivering else { trap("a thread went on delivering after the end of its delivery") }
+    guard isDelivering else { trap("a thread kept delivering after the end of its delivery") }
     switch done {
     case .began, .notified, .sentBody, .becameIdle: break
     case .notifiedOfStart:

@@ -33,7 +33,7 @@
 ///     }
 ///     file = try FileHandle(forUpdating: URL(filePath: path))
 ///     let data = try file.readToEnd() ?? Data()
-///     // What follows the last line break is a line that a crash has cut short.
+///     // A crash may have cut short the line after the last line break.
 ///     let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
 ///     try file.truncate(atOffset: UInt64(end))
 ///     for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
@@ -86,7 +86,7 @@ public protocol OperationJournal: Sendable {
   /// Each operation calls the method once, when its dependencies have finished and before its inputs and
   /// conditions are evaluated. The method runs in a task in which ``AdvancedOperation/current`` is the
   /// operation, without a lock held. A cancel of the operation cancels the task, and the operation doesn't
-  /// wait for the end of the task. Unrelated operations call the method at the same time.
+  /// wait for the end of the task. Unrelated operations may call the method at the same time.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
@@ -106,7 +106,7 @@ public protocol OperationJournal: Sendable {
   /// Dependents and code that awaits the operation don't continue before the method has returned. A cancel of
   /// the operation doesn't cancel this task. If `finish()` or `skip(reason:)` is called from outside in the
   /// meantime, the operation ends without its value, but the value is recorded nonetheless. Unrelated
-  /// operations call the method at the same time.
+  /// operations may call the method at the same time.
   ///
   /// - Parameters:
   ///   - value: The value that the body has returned; `true` for an operation without a value.
@@ -199,7 +199,7 @@ public struct OperationJournalError: Error, CustomStringConvertible, CustomDebug
   public enum Action: Sendable, Hashable {
     /// The journal failed to look up a value, and the operation has not run.
     case lookUp
-    /// The journal failed to record a value. The body has run, and has returned the value.
+    /// The journal failed to record a value after the body had run and returned the value.
     case record
   }
 

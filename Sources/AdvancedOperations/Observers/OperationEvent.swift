@@ -22,7 +22,7 @@ public enum OperationEvent: Sendable {
   case progress(OperationProgress)
   /// An attempt failed, and another attempt follows after a delay; see ``RetryPolicy``.
   case retrying(OperationRetry)
-  /// The operation was cancelled. The value contains its ``AdvancedOperation/errors`` at that time.
+  /// The operation was cancelled; the value contains its ``AdvancedOperation/errors`` at that time.
   case cancelled([any Error])
   /// The outcome of the operation was decided.
   case willFinish(OperationOutcome)

@@ -16,8 +16,8 @@ import CoreOperations
 /// ```
 public final class ProgressObserver: OperationObserver {
   private struct State {
-    /// A Boolean value that indicates whether a thread is calling the closure; `isNew` indicates whether it
-    /// has to call the closure again.
+    /// A Boolean value that indicates whether a thread is calling the closure; `isNew` is true if the closure
+    /// has to be called again.
     var isTelling = false
     var isNew = false
     var known: Set<ObjectIdentifier> = []

@@ -130,10 +130,10 @@ public struct OperationFailure: Error, CustomStringConvertible, CustomDebugStrin
 
   /// A Boolean value that indicates whether all errors are inherited from dependencies.
   ///
-  /// The operation never ran, because a dependency did not succeed. The exception is an operation that
-  /// `recover(name:body:)` returns, if its closure rethrew the failure. ``AdvancedOperation/hasStarted``
-  /// distinguishes these cases. The value is false if there are no elements, and for errors of children or
-  /// attempts.
+  /// If the value is true, the operation never ran, because a dependency did not succeed. The exception is an
+  /// operation that `recover(name:body:)` returns, if its closure rethrew the failure.
+  /// ``AdvancedOperation/hasStarted`` distinguishes these cases. The value is false if there are no elements,
+  /// and for errors of children or attempts.
   public var isInherited: Bool {
     !elements.isEmpty && elements.allSatisfy { $0.isInherited && !$0.isOfPart }
   }
@@ -179,7 +179,7 @@ extension InheritedFailure {
 }
 
 extension OperationFailure.Element {
-  /// Additional information about an error, which isn't an error itself.
+  /// A remark about an error, for descriptions.
   enum Remark: Sendable {
     /// A rollback, which undoes the work of a group, threw the error.
     case rollback

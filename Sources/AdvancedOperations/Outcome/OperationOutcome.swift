@@ -13,7 +13,8 @@ public enum OperationOutcome: Sendable {
   case succeeded
   /// The operation, or an operation that it needed, failed.
   case failed(OperationFailure)
-  /// The operation was cancelled before its end was decided; the failure has the reasons and other errors.
+  /// The operation was cancelled before its outcome was decided; the failure has the reasons and other
+  /// errors.
   case cancelled(OperationFailure)
   /// The operation had nothing to do, which isn't an error.
   ///
