@@ -149,7 +149,7 @@ extension SimulatedEnvironment {
     if simulation.sleepsForever(subject) { return Simulation.endlessSleep }
     let strays = strays.map(\.description)
     if !strays.isEmpty { return strays.joined(separator: "\n") }
-    return "Nothing can happen in the simulation any more: it waits for something that doesn't "
-      + "come, or " + StrayOperation.hint
+    return "Nothing can happen in the simulation any more: it waits for an event that never "
+      + "happens, or " + StrayOperation.hint
   }
 }

@@ -73,7 +73,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     simulation.run()
     for operation in [dependent, awaiting] {
       let text = text { try expectOutcome(of: operation, is: .succeeded) }
-      #expect(text.contains("“outside” is in queue “real”, which isn't of this simul"), "\(text)")
+      #expect(text.contains("“outside” is in queue “real”, which isn't in this simul"), "\(text)")
       #expect(text.contains("AdvancedOperationQueue(environment:"), "\(text)")
     }
     let text = text { try simulation.run { _ = try await outside.value } }
@@ -135,7 +135,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     func events() -> String {
       text { try expectEvents(of: recorder, are: [.enqueued, .finished]) }
     }
-    #expect(events().contains("attach the observer before"), "\(events())")
+    #expect(events().contains("Attach the observer before"), "\(events())")
     #expect(text { try expectNoStrays(in: simulation) }.contains("Nothing has run"))
     queue.addOperation(operation)
     #expect(events().contains("call run()") && events().contains("(seed 7)"), "\(events())")
@@ -153,7 +153,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     other.isSuspended = true
     other.addOperation(operation)
     let text = text { try expectEvents(of: recorder, are: [.finished]) }
-    #expect(text.contains("in no simulation"), "\(text)")
+    #expect(text.contains("isn't in a simulation"), "\(text)")
     operation.cancel()
     other.isSuspended = false
   }
@@ -220,7 +220,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     #expect(text1.contains("It waits for “probed”") && text1.contains("“network”"), "\(text1)")
     #expect(!text1.contains("bystander"), "\(text1)")
     let text2 = text { try simulation.run { _ = try await bystander.value } }
-    #expect(text2.contains("“bystander” is executing and nothing of it is pending"), "\(text2)")
+    #expect(text2.contains("“bystander” is executing and has no pending step"), "\(text2)")
     queue.cancelAllOperations()
     while !bystander.isFinished { simulation.run() }
   }
@@ -232,7 +232,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     simulation.run()
     let text = text { try expectOutcome(of: next, is: .succeeded) }
     #expect(text.contains("next waits for bystander"), "\(text)")
-    #expect(text.contains("“bystander” is executing and nothing of it is pending"), "\(text)")
+    #expect(text.contains("“bystander” is executing and has no pending step"), "\(text)")
     queue.cancelAllOperations()
     while !bystander.isFinished { simulation.run() }
   }
@@ -240,7 +240,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
   @Test func `an operation that was added to no queue, when no event has come`() {
     let recorder = RecordingObserver()
     let text = text { try expectEvents(of: recorder, are: [.finished]) }
-    #expect(text.contains("its operation was added to no queue and not started"), "\(text)")
+    #expect(text.contains("the operation wasn't added to a queue or started"), "\(text)")
   }
 
   @Test func `a fault that has met no operation`() throws {
@@ -250,7 +250,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     queue.addOperation(operation)
     try simulation.inject(.delay(.seconds(1)), into: "download", at: .pending)
     simulation.run()
-    let missed = "the one into “donwload” at executing, the one into “download” at pending"
+    let missed = "the fault into “donwload” at executing, the fault into “download” at pending"
     #expect(text { try expectFaultsHappened(in: simulation) }.contains(missed))
     #expect(text { try expectOutcome(of: operation, is: .failed) }.contains(missed))
     let other = SimulatedEnvironment(seed: 1)

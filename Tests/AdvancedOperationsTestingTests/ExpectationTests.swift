@@ -118,7 +118,7 @@ private struct Other: Error {}
         Self.failure { try expectConditionFailure(of: operation, is: Flaw.offline) },
       ] {
         let text = try #require(failure).message
-        #expect(text.contains("“leaver” is executing and nothing of it is pending"))
+        #expect(text.contains("“leaver” is executing and has no pending step"))
         #expect(text.contains("Task.sleep") && text.contains("OperationClock.current.sleep(for:"))
         #expect(failure?.seed == 7)
       }

@@ -192,7 +192,7 @@ private struct Flaw: Error, Equatable {}
     simulation.run()
     #expect(try expectValue(of: work) == 1)
     let problem = Self.problem(in: simulation)
-    let expected = "have changed nothing: the one into “work” at evaluatingConditions."
+    let expected = "have changed nothing: the fault into “work” at evaluatingConditions."
     #expect(problem.contains(expected), "\(problem)")
   }
 
@@ -203,7 +203,7 @@ private struct Flaw: Error, Equatable {}
       let (body, simulation) = try Self.run(fault, at: state) { $0.cancel() }
       try expectOutcome(of: body, is: .cancelled)
       let problem = Self.problem(in: simulation)
-      #expect(problem.contains("the one into “work” at \(state)"), "\(problem)")
+      #expect(problem.contains("the fault into “work” at \(state)"), "\(problem)")
     }
   }
 
@@ -217,7 +217,7 @@ private struct Flaw: Error, Equatable {}
     AdvancedOperationQueue(environment: simulation.environment).addOperation(work)
     simulation.run()
     try expectOutcome(of: work, is: .cancelled)
-    let one = "the one into “work” at executing"
+    let one = "the fault into “work” at executing"
     let problem = Self.problem(in: simulation)
     #expect(problem.contains("have changed nothing: \(one), \(one)."), "\(problem)")
   }

@@ -318,7 +318,7 @@ private struct Upload: Sendable {
       Self.run(simulation, AdvancedOperation())
       simulation.step()
     }.message
-    let sentence = "the closure ran the simulation, with step(). Leave that out: it only makes"
+    let sentence = "the closure ran the simulation, with step(). Remove the call: the closure"
     #expect(message.contains(sentence), "\(message)")
     #expect(message.hasSuffix("it can interrupt the workflow after each of them."), "\(message)")
   }
@@ -391,7 +391,7 @@ private struct Upload: Sendable {
     } interrupt: { body in
       body.cancel()
     }
-    #expect(failure.message.contains("“other” is executing and nothing of it is pending"))
+    #expect(failure.message.contains("“other” is executing and has no pending step"))
   }
 
   @Test func `when the check leaves steps`() throws {

@@ -245,7 +245,7 @@ private struct Stop: Error {}
     } ignoring: { _ in
       true
     }
-    #expect(text.contains("have it end, for example with a number of rounds"), "\(text)")
+    #expect(text.contains("let it end, for example with a number of rounds"), "\(text)")
   }
 
   @Test func `keeps no simulation alive that nothing runs`() {

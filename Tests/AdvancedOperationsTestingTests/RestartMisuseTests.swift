@@ -28,7 +28,7 @@ private struct Offline: Error {}
       simulation.run()
       return build
     }.message
-    #expect(message.contains("Then the closure ran the simulation, with run(). Leave that out: "))
+    #expect(message.contains("Then the closure ran the simulation, with run(). Remove the call: "))
   }
 
   @Test func `when nothing is recorded`() throws {
@@ -37,7 +37,7 @@ private struct Offline: Error {}
       Self.run([build], simulation)
       return build
     }.message
-    #expect(message.contains("It was run without a death. Nothing was recorded, so a restart has"))
+    #expect(message.contains("The workflow ran without a crash. No value was recorded, so a "))
     #expect(message.contains("ResultOperation { … }.recorded(as: \"build\", in: journal)"))
   }
 
@@ -49,13 +49,13 @@ private struct Offline: Error {}
       queue.waitUntilAllOperationsAreFinished()
       return build
     }.message
-    #expect(message.hasPrefix("It was run without a death. No step was taken: "))
+    #expect(message.hasPrefix("The workflow ran without a crash. No step was taken: "))
   }
 
   @Test func `with an error of the closure, and says when it was thrown`() throws {
     let first = try Self.failure { _, _ in throw Offline() }
     #expect(first.underlying is Offline)
-    #expect(first.message == "It was run without a death. Then the closure threw: Offline()")
+    #expect(first.message == "The workflow ran without a crash. Then the closure threw: Offline()")
 
     let later = try Self.failure { simulation, journal in
       if journal.keys.contains("build") { throw Offline() }
@@ -65,7 +65,7 @@ private struct Offline: Error {}
       return pack
     }
     #expect(later.underlying is Offline)
-    let pattern = #/died after [0-9]+ steps, with “build” recorded\. Then the closure threw: Off/#
+    let pattern = #/crashed after [0-9]+ steps, with “build” recorded\. Then the closure threw: O/#
     #expect(later.message.contains(pattern), "\(later.message)")
     #expect(later.description.hasSuffix(" (seed 7)"))
   }
@@ -86,7 +86,7 @@ private struct Offline: Error {}
         return build
       }.message
     }
-    #expect(messages.contains { $0.contains("died after 1 step, ") }, "\(messages)")
+    #expect(messages.contains { $0.contains("crashed after 1 step, ") }, "\(messages)")
     #expect(!messages.contains { $0.contains(" 1 steps") })
   }
 }

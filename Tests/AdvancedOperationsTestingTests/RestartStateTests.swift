@@ -75,7 +75,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
         try Self.check(bank)
       }
     }
-    #expect(try #require(failure).message.hasPrefix("It was run without a death. In the end, the"))
+    #expect(try #require(failure).message.hasPrefix("The workflow ran without a crash. In the end"))
   }
 
   @Test func `is made anew for each series, and is that of all of its lives`() throws {

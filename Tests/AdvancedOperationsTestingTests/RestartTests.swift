@@ -250,7 +250,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       Self.run([first], simulation)
       return first
     }
-    #expect(message.contains("not expected"))
+    #expect(message.contains("and has in addition “first "))
   }
 
   @Test func `a record that is gone`() throws {
@@ -264,7 +264,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       Self.run([first, second], simulation)
       return second
     }
-    #expect(message.contains("and “first” was not expected"))
+    #expect(message.contains("and has in addition “first”."))
   }
 
   @Test func `what doesn't end`() throws {
@@ -273,7 +273,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       Self.run([held], simulation)
       return held
     }
-    #expect(message.contains("It was run without a death. “held” has not ended"))
+    #expect(message.contains("The workflow ran without a crash. “held” has not ended"))
   }
 
   @Test func `an end that differs`() throws {
@@ -287,7 +287,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       Self.run([first, second], simulation)
       return second
     }
-    #expect(message.contains("“second” has succeeded before, and then: failed"))
+    #expect(message.contains("The outcome of “second” was “succeeded”, and then: failed"))
   }
 
   @Test func `what was recorded and runs again`() throws {
@@ -298,7 +298,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
       Self.run([first, second], simulation)
       return second
     }
-    #expect(message.contains("Then it executed again what was recorded: “first”."))
+    #expect(message.contains("Then recorded operations executed again: “first”."))
   }
 
   private struct Forgetful: OperationJournal {
@@ -333,7 +333,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     await #expect(throws: error) { try await journal.value(of: String.self, for: "a") }
     #expect(journal.keys == ["a"])
     #expect(
-      "\(error)" == "The record of “a” is of the type Int, and one of String is needed."
+      "\(error)" == "The record of “a” has the type Int, but the operation needs String."
     )
   }
 

@@ -52,9 +52,8 @@ public final class RecordingObserver: OperationObserver {
       ($0.events.isEmpty, $0.openCount, $0.simulation)
     }
     if isEmpty {
-      return "No event has come: its operation was added to no queue and not started, or the "
-        + "observer was attached to it after that: attach the observer before the operation is "
-        + "added."
+      return "No event was recorded: the operation wasn't added to a queue or started, or the "
+        + "observer was attached later. Attach the observer before the operation is added."
     }
     if let simulation { return simulation.sentenceAboutPending }
     return openCount > 0 ? Simulation.sentence(aboutMissing: "The operation") : nil

@@ -120,7 +120,7 @@ public func exploreSchedules(
   of workflow: (SimulatedEnvironment) throws -> Void
 ) throws {
   guard let parsed = Schedule(schedule) else {
-    throw ExpectationFailure("“\(schedule)” is no schedule.", fileID: fileID, line: line)
+    throw ExpectationFailure("“\(schedule)” isn't a schedule.", fileID: fileID, line: line)
   }
   try ScheduleExplorer.with(workflow, seed: parsed.seed) { explorer in
     explorer.interruptions = parsed.interruptions

@@ -89,8 +89,8 @@ extension ScheduleFailure {
     return "The same choices were made once more, and \(result). "
       + (difference?.description
         ?? "The workflow is not deterministic, although its steps are: no schedule leads to this "
-        + "failure. Make everything that it uses in it, and take time, chance and threads from the "
-        + "simulation.")
+        + "failure. Create everything that it uses in its closure, and take time, random numbers and "
+        + "threads from the simulation.")
   }
 }
 

@@ -42,26 +42,27 @@ enum ScheduleProblem: Error, CustomStringConvertible {
         + (explanations.count > 3 ? "\nand \(explanations.count - 3) more." : "")
     case .tooLong(let text): text
     case .misfit(let misfit):
-      "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore it again, or "
-        + "replay the schedule with the workflow that it was found in. If the workflow is mended, "
-        + "remove the replay."
+      "The schedule doesn't fit this workflow, or not any more: \(misfit). Explore the workflow "
+        + "again, or replay the schedule with the workflow in which it was found. If the workflow is "
+        + "fixed, remove the replay."
     case .differsInLeftOff(let count):
-      "The workflow is not deterministic: with the same choices, another thing happened before, in "
-        + "the first \(counted(count, "line")) of the log, which were left off. To see it, set "
+      "The workflow is not deterministic: with the same choices, the log was different before, in "
+        + "the first \(counted(count, "line")), which were left off. To see these lines, set "
         + "logLimit of the simulation to nil in the workflow."
     case .differs(let last, let was, let now):
       "The workflow is not deterministic: with the same choices, "
         + (last.map { "after “\($0)” " } ?? "at the beginning ")
-        + "there was \(Self.quoted(was)) before, and now there is \(Self.quoted(now)). Make "
-        + "everything that it uses in it, and take time, chance and threads from the simulation."
+        + "there was \(Self.quoted(was)) before, and now there is \(Self.quoted(now)). "
+        + "Create everything that it uses in its closure, and take time, random numbers and threads "
+        + "from the simulation."
     }
   }
 
   /// The message for a workflow that has taken no step in its simulation.
   static let noStepText =
-    "No step was taken: nothing of the workflow has happened in the simulation. Make its queue "
-    + "with the environment of the simulation, AdvancedOperationQueue(environment: "
-    + "simulation.environment), and add the operations to that."
+    "No step was taken: the workflow doesn't use the simulation. Create its queue with the "
+    + "environment of the simulation, AdvancedOperationQueue(environment: "
+    + "simulation.environment), and add the operations to that queue."
 
   /// Whether the same schedule fails with the same problem again.
   var isRepeatable: Bool {

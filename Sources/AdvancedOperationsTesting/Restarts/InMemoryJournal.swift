@@ -47,7 +47,7 @@ public final class InMemoryJournal: OperationJournal {
 
     /// A sentence with the key.
     public var description: String {
-      "There is a record of “\(key)” already. Give each operation a key of its own."
+      "There is a record of “\(key)” already. Give each operation its own key."
     }
   }
 
@@ -69,7 +69,7 @@ public final class InMemoryJournal: OperationJournal {
 
     /// A sentence with the key and both types.
     public var description: String {
-      "The record of “\(key)” is of the type \(recorded), and one of \(expected) is needed."
+      "The record of “\(key)” has the type \(recorded), but the operation needs \(expected)."
     }
   }
 

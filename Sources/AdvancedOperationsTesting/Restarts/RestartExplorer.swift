@@ -66,7 +66,7 @@ struct RestartExplorer<ExternalState> {
       let records = Array(try live(in: series).journal.records.prefix(count))
       let keys = Self.list(records.map(\.key))
       let survivors = counted(count, "record") + (count == 1 ? " has" : " have")
-      series.story = "Of its journal, \(survivors) survived: \(keys)."
+      series.story = "Of the journal, \(survivors) survived: \(keys)."
       try finish(series, generator.next(), records, like: whole)
       progress.explored()
       deathCount += 1
@@ -99,7 +99,7 @@ struct RestartExplorer<ExternalState> {
   }
 
   private func newSeries() throws -> Series {
-    let story = "It was run without a death."
+    let story = "The workflow ran without a crash."
     do {
       return Series(state: try makeState(), story: story)
     } catch {
@@ -155,7 +155,8 @@ struct RestartExplorer<ExternalState> {
   }
 
   private static func story(of life: Life) -> String {
-    "It died after \(counted(life.stepCount, "step")), with \(list(life.journal.keys)) recorded."
+    "The process crashed after \(counted(life.stepCount, "step")), "
+      + "with \(list(life.journal.keys)) recorded."
   }
 
   static func list(_ keys: [String]) -> String {
@@ -181,7 +182,7 @@ extension RestartExplorer {
   /// Checks that the closure hasn't taken steps, because the explorer can't let the run crash after
   /// them.
   func checkNotRun(_ run: SteppedRun, _ series: Series) throws {
-    let purpose = "the process can die after each of them"
+    let purpose = "the process can crash after each of them"
     if let remark = run.remark(aboutRunBefore: "exploreRestarts", purpose) {
       throw fail(series.story, "Then \(remark)")
     }
@@ -194,8 +195,8 @@ extension RestartExplorer {
     if checkState == nil, whole.journal.records.isEmpty {
       throw fail(
         series.story,
-        "Nothing was recorded, so a restart has nothing to go on from. Record operations in the "
-          + "journal that the closure is given, as in "
+        "No value was recorded, so a restart has nothing to resume from. Record operations in the "
+          + "journal that the closure receives, as in "
           + "ResultOperation { … }.recorded(as: \"build\", in: journal)."
       )
     }
@@ -205,7 +206,7 @@ extension RestartExplorer {
     let begun = life.simulation.simulation.withState { $0.begunKeys }
     let again = life.recorded.filter { begun.contains($0) }
     if !again.isEmpty {
-      throw fail(series.story, "Then it executed again what was recorded: \(Self.list(again)).")
+      throw fail(series.story, "Then recorded operations executed again: \(Self.list(again)).")
     }
   }
 
@@ -235,7 +236,7 @@ extension RestartExplorer {
     }
     guard outcome.kind == expected.outcome?.kind else {
       let word = expected.outcome?.kind.rawValue ?? ""
-      throw fail(story, "“\(operation.label)” has \(word) before, and then: \(outcome)")
+      throw fail(story, "The outcome of “\(operation.label)” was “\(word)”, and then: \(outcome)")
     }
     let values = (operation.erasedValue, expected.erasedValue)
     if !Self.mayBeEqual(values.0, values.1) {
@@ -251,8 +252,8 @@ extension RestartExplorer {
     if !missing.isEmpty || !surplus.isEmpty {
       throw fail(
         story,
-        "In the end, \(Self.list(missing)) was missing in the journal, and "
-          + "\(Self.list(surplus)) was not expected."
+        "In the end, the journal lacks \(Self.list(missing)), and has in addition "
+          + "\(Self.list(surplus))."
       )
     }
     for record in life.journal.records {

@@ -66,14 +66,14 @@ extension Simulation {
   var sentenceAboutFaults: String? {
     let open = withState { $0.faults.filter { !$0.hasHappened } }
     func list(_ faults: [Fault]) -> String {
-      faults.map { "the one into “\($0.name)” at \($0.state)" }.joined(separator: ", ")
+      faults.map { "the fault into “\($0.name)” at \($0.state)" }.joined(separator: ", ")
     }
     var sentences: [String] = []
     let missed = open.filter { !$0.hasMetOperation }
     if !missed.isEmpty {
       sentences.append(
-        "Injected faults have met no operation: \(list(missed)). Inject before the operation is "
-          + "added, and with the name that it has; it may also not have come to that state."
+        "Injected faults have met no operation: \(list(missed)). Inject them before the "
+          + "operation is added, and with its name. Or the operation has not reached the state."
       )
     }
     let idle = open.filter(\.hasMetOperation)
@@ -81,7 +81,7 @@ extension Simulation {
       sentences.append(
         "Injected faults have met an operation and have changed nothing: \(list(idle)). The "
           + "operation was cancelled before, its conditions were not evaluated (as when its value "
-          + "comes from its journal), or another fault came first."
+          + "comes from its journal), or another fault happened first."
       )
     }
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")

@@ -21,7 +21,7 @@ extension Simulation {
       return remark(aboutWaysOut: explanation, of: operation)
     }
     let remark = remark(aboutWaysOut: explanation, of: operation)
-    return "It waits for others: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
+    return "It waits for other operations: \(explanation)" + remark.map { "\n\($0)" }.orEmpty
   }
 
   /// Returns whether code of an operation, or of a test, sleeps by the clock until the end of time.
@@ -80,7 +80,7 @@ extension Simulation {
   private func wayOut(of queue: OperationQueue) -> String? {
     let environment = (queue as? AdvancedOperationQueue)?.environment
     guard let environment, (environment.tracer as? SimulationTracer)?.simulation === self else {
-      return "which isn't of this simulation, and so goes on in real time. Make the queue with "
+      return "which isn't in this simulation, so it continues in real time. Create the queue with "
         + "AdvancedOperationQueue(environment: simulation.environment)."
     }
     if environment.clock.identity === clockIdentity { return nil }
@@ -97,7 +97,7 @@ extension Simulation {
     else { return nil }
     return "If its body sleeps: bodies sleep by the clock, as in "
       + "OperationClock.current.sleep(for: .seconds(1)). With Task.sleep they sleep in real "
-      + "time, while virtual time goes on to the time limit."
+      + "time, while virtual time moves to the time limit."
   }
 
   /// The explanations of operations that wait although nothing can happen any more; nil if there
@@ -138,7 +138,7 @@ extension Simulation {
 
   /// The message for a simulation in which nothing has run.
   static let nothingHasRun =
-    "Nothing has run in the simulation: add operations to a queue that is made with "
+    "Nothing has run in the simulation: add operations to a queue that is created with "
     + "AdvancedOperationQueue(environment: simulation.environment), and call run()."
 
   /// Returns whether an operation waits only for the test.
@@ -160,7 +160,7 @@ extension Simulation {
 
   /// Returns advice for an operation that isn't in a simulation.
   static func sentence(aboutMissing subject: String) -> String {
-    "\(subject) is in no simulation: wait for its end before, or make its queue with "
+    "\(subject) isn't in a simulation: wait for its end before, or create its queue with "
       + "AdvancedOperationQueue(environment: simulation.environment)."
   }
 

@@ -127,11 +127,11 @@ extension Simulation {
     let world = "SimulatedEnvironment(seed: \(seed))"
     if StepContext.isStep(of: self) {
       return "\(call) of \(world) was called from a step of the same simulation, which \(other) "
-        + "takes. Add what is to happen with addStep(_:_:), or await it."
+        + "takes. Add the action with addStep(_:_:), or await it."
     }
     if Self.own.value === self {
       return "\(call) of \(world) was called from the condition of its \(other). "
-        + "A condition only looks; call \(call) when \(other) has returned."
+        + "A condition can't run the simulation: call \(call) when \(other) has returned."
     }
     return "\(call) of \(world) was called while its \(other) takes steps on another thread. "
       + "One thread at a time runs a simulation; call one after the other has returned."

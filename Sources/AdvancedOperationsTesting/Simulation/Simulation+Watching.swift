@@ -34,16 +34,16 @@ extension Simulation {
 
   func sentence(aboutBlocking step: String, for duration: Duration) -> String {
     "\(world): the step “\(step)” has blocked its thread for \(duration.readable) of real time: it "
-      + "waits, or it loops. A step can't wait for another one on its thread: await it, or wait "
-      + "outside of the simulation. A loop ends only by what it does itself."
+      + "waits, or it loops. A step can't wait for another step on its thread: await that step, or "
+      + "wait outside of the simulation. A loop has to end by itself, because no other step runs."
   }
 
   /// Returns the report of a run that ended because its task is cancelled.
   func sentence(aboutCancelled call: String) -> String {
     let (count, now) = withState { ($0.takenCount, $0.now) }
     return
-      "\(world): \(call) was ended because the task that called it is cancelled, as a time limit "
-      + "of a test does. The workflow has not come to its end: \(counted(count, "step")) "
+      "\(world): \(call) was ended because the task that called it is cancelled, for example by "
+      + "the time limit of a test. The workflow has not finished: \(counted(count, "step")) "
       + "\(count == 1 ? "was" : "were") taken, and virtual time is at \(now.readable)\(lastSteps)."
   }
 
@@ -93,16 +93,16 @@ extension Simulation {
 
   private static let adviceAtStandstill =
     "Something is repeated without a delay, such as a loop that waits with Task.yield(), or a retry: "
-    + "let it sleep by the clock of the environment, or await what it waits for."
+    + "let it sleep by the clock of the environment, or await the event that it needs."
 
   private func advice(onEndless call: String) -> String {
     if call == Self.restartRun {
       return
-        "A workflow without an end has no last restart: have it end, for example with a number "
+        "An endless workflow has no last restart: let it end, for example with a number "
         + "of rounds."
     }
-    return "A workflow without an end keeps it going for ever: end it at a time, with "
-      + "run(until: .seconds(3600)), or when something is so, with run(until: { … })."
+    return "An endless workflow keeps the call running forever: end it at a time, with "
+      + "run(until: .seconds(3600)), or at a condition, with run(until: { … })."
   }
 }
 

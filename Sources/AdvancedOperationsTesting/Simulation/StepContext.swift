@@ -167,8 +167,8 @@ final class SteppedRun {
   /// - Returns: A clause about “the closure”, and a sentence with advice.
   func remark(aboutRunBefore explorer: String, _ purpose: String) -> String? {
     guard let call = simulation.simulation.withState({ $0.lastCall }) else { return nil }
-    return "the closure ran the simulation, with \(call). Leave that out: it only makes the "
-      + "operations and adds them to queues. \(explorer) takes the steps, so that \(purpose)."
+    return "the closure ran the simulation, with \(call). Remove the call: the closure only "
+      + "creates operations and adds them to queues. \(explorer) takes the steps, so that \(purpose)."
   }
 }
 

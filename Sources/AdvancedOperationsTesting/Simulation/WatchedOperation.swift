@@ -119,9 +119,9 @@ public struct StrayOperation: Sendable, CustomStringConvertible {
   /// The state and the last step of the operation, with the probable reason for leaving the
   /// simulation.
   public var description: String {
-    "“\(name)” is \(state) and nothing of it is pending; its last step was “\(lastStep)” at "
+    "“\(name)” is \(state) and has no pending step; its last step was “\(lastStep)” at "
       + "\(time.readable). "
-      + (reason ?? "It waits for something that doesn't come, or " + Self.hint)
+      + (reason ?? "It waits for an event that never happens, or " + Self.hint)
   }
 
   /// The ways to leave a simulation, and alternatives to them, as the end of a sentence.
