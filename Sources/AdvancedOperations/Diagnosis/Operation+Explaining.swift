@@ -61,6 +61,7 @@ extension Operation {
     func line(_ cause: OperationExplanation.Cause) -> String {
       "  \(cause.line(seenFrom: home))"
     }
+    if let remark = (self as? AdvancedOperation)?.remarkOfCallers { lines.append("  \(remark)") }
     if way.count > 12 {
       lines += way.prefix(6).map(line)
       lines.append("  … \(way.count - 11) more …")
@@ -70,6 +71,11 @@ extension Operation {
     }
     return lines
   }
+}
+
+extension AdvancedOperation {
+  /// How many callers share the operation; nil if none do.
+  fileprivate final var remarkOfCallers: String? { withCore({ $0.extra?.remark })?() }
 }
 
 extension Operation {

@@ -144,6 +144,8 @@ final class AdvancedExtra {
   var rollbacks: [RollbackList.Rollback] = []
   /// The closures to run when the operation is idle.
   var afterIdle: [@Sendable (AdvancedOperation) -> Void] = []
+  /// Returns a sentence about the callers who share the operation, for its explanation.
+  var remark: (@Sendable () -> String?)?
   /// The operation that this one is a child of: a group, or one that repeats.
   weak var group: AdvancedOperation?
   /// Its number among the children of that, where it is a group.

@@ -74,11 +74,7 @@ extension OperationQueue {
     do {
       try await withTaskCancellationHandler {
         // Those that were cancelled before they are added leave without executing.
-        if call.added.count == 1 {
-          addOperation(call.added[0])
-        } else if !call.added.isEmpty {
-          addOperations(call.added)
-        }
+        add(call.added)
         try await operation.untilFinished()
       } onCancel: {
         uninterrupted { self.cancel(call.leave(), reason: CancellationError()) }
@@ -90,9 +86,19 @@ extension OperationQueue {
   }
 }
 
-/// A call of `run`, and the operations for which it waits together with other calls and with
-/// conditions.
-private final class RunCall: Sendable {
+extension OperationQueue {
+  /// Adds some operations in one batch, if there are any.
+  final func add(_ operations: [Operation]) {
+    if operations.count == 1 {
+      addOperation(operations[0])
+    } else if !operations.isEmpty {
+      addOperations(operations)
+    }
+  }
+}
+
+/// A need of an operation and its predecessors, which are cancelled when no call and no condition needs them.
+final class RunCall: Sendable {
   /// The operations that this call has to add; predecessors come first.
   let added: [Operation]
   /// The operations that this call needs; none once it has left.

@@ -1,0 +1,291 @@
+public import CoreOperations
+
+/// Operations that callers share by key: callers who need the same value at the same time wait for one
+/// operation.
+///
+/// Use it for work that several parts of a program request independently, such as the refresh of a token or
+/// the download of an image. The first caller for a key creates the operation, and callers who come before
+/// its end join it:
+///
+/// ```swift
+/// let images = SharedOperations<URL, Image>("images", queue: queue) { url in
+///   ResultOperation(name: "load \(url)", retry: .exponential(.seconds(1)).attempts(3)) {
+///     try await download(url)
+///   }
+/// }
+/// let image = try await images.value(for: url)
+/// ```
+///
+/// - *Cancellation*: If the task of a caller is cancelled, that call throws `CancellationError` immediately,
+///   and the operation continues for the other callers. When the last caller has gone, the operation is
+///   cancelled. A caller who comes after that gets a new operation.
+/// - *One body for each key*: The operation that replaces a cancelled operation is created when no body of
+///   the cancelled operation is running any more, so the bodies of a key never overlap.
+/// - *Failures*: A failure reaches all callers who waited. The next call creates a new operation. Nothing is
+///   stored: neither values nor failures.
+/// - *Priority*: The operation has the queue priority of the calling task with the highest task priority,
+///   and the priority changes when callers come and go. An operation to which `make` gives another priority
+///   than ``Operation/QueuePriority/normal`` keeps that priority.
+/// - *Task-locals*: The body has the task-locals and the task priority of the caller for whom `make` was
+///   called.
+///
+/// `operation.explain()` says how many callers wait for a shared operation.
+///
+/// Methods may be called from any thread. The `==` and the `hash(into:)` of a key are called without a lock,
+/// and so is `make`.
+public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>: Sendable {
+  /// The name of the shared work in explanations.
+  public let name: String
+  private let queue: OperationQueue
+  private let make: @Sendable (Key) -> ResultOperation<Output>
+  private let lines = Locked<[Int: [Line]]>([:])
+
+  /// The runs of one key, the oldest first; guarded by the lock of `lines`.
+  private final class Line: @unchecked Sendable {
+    let key: Key
+    var runs: [SharedRun<Output>] = []
+
+    init(key: Key) { self.key = key }
+  }
+
+  /// Creates shared work without operations.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the shared work in explanations.
+  ///   - queue: The queue to which the operations are added.
+  ///   - make: Creates the operation for a key. It is called once for each operation, on the thread of a
+  ///     caller. The operation may depend on other new operations, which are added to the queue as well.
+  public init(
+    _ name: String = "",
+    queue: OperationQueue,
+    make: @escaping @Sendable (_ key: Key) -> ResultOperation<Output>
+  ) {
+    self.name = name
+    self.queue = queue
+    self.make = make
+  }
+
+  /// Joins the unfinished operation for a key, or creates one, and returns its value.
+  ///
+  /// An operation that was cancelled isn't joined.
+  ///
+  /// - Parameter key: Identifies the work.
+  /// - Returns: The value of the operation.
+  /// - Throws: The ``OperationFailure`` of the operation if it failed, was cancelled by others or was
+  ///   skipped. `CancellationError` if the calling task is cancelled first. `OperationCycleError` if the
+  ///   calling task is the body of an operation for which this operation waits, for example its own body.
+  /// - Complexity: O(1) besides the call of `make`, unless the hash values of many keys are equal.
+  public func value(for key: Key) async throws -> Output {
+    try await value(for: key) { $0.isJoinable }
+  }
+
+  /// Returns the value of an operation for a key that starts after this call.
+  ///
+  /// Use it if a value that is already being computed may be outdated, for example to save a document again
+  /// after a change. The call joins an operation that has not started. If there is none, a new operation is
+  /// created when the running operation has ended: fifty calls during a run lead to one more run.
+  ///
+  /// - Parameter key: Identifies the work.
+  /// - Returns: The value of the operation.
+  /// - Throws: The errors of ``value(for:)``.
+  public func freshValue(for key: Key) async throws -> Output {
+    try await value(for: key) { $0.startsLater }
+  }
+
+  /// The operation that a call of ``value(for:)`` would join at this moment.
+  ///
+  /// Use it to show progress, to explain, or to add a dependency. None of this keeps the operation if all
+  /// callers leave.
+  ///
+  /// - Parameter key: Identifies the work.
+  /// - Returns: The operation; nil if there is none, or if it isn't created yet.
+  public func operation(for key: Key) -> ResultOperation<Output>? {
+    withLine(of: key, makingOne: false) { line in
+      line.runs.first { $0.isJoinable }?.operation
+    } ?? nil
+  }
+
+  /// Whether nothing is kept for any key.
+  package var isEmpty: Bool { lines.withLock { $0.isEmpty } }
+
+  // MARK: Calls
+
+  private func value(
+    for key: Key,
+    joining isWanted: (SharedRun<Output>) -> Bool
+  ) async throws -> Output {
+    try Task.checkCancellation()
+    let call = join(key, isWanted)
+    changePriority(of: call.run)
+    defer { leave(call) }
+    do {
+      return try await withTaskCancellationHandler {
+        try await value(of: call)
+      } onCancel: {
+        uninterrupted { self.leave(call, cancellingFor: CancellationError()) }
+      }
+    } catch let cycle as OperationCycleError {
+      leave(call, cancellingFor: cycle)
+      throw cycle
+    }
+  }
+
+  private func value(of call: Call) async throws -> Output {
+    let run = call.run
+    // Waits that the search for cycles knows; the milestone also waits for bodies that outlast their end.
+    for operation in call.earlier { try await operation.untilFinished() }
+    try await run.isDue.wait()
+    if lines.withLock({ _ in run.beginMaking() }) { makeOperation(for: call) }
+    try await run.isMade.wait()
+    guard let operation = lines.withLock({ _ in run.operation }) else {
+      trap("Internal error in AdvancedOperations: a shared run has no operation, please report it.")
+    }
+    try await operation.untilFinished()
+    return try operation.finishedValue()
+  }
+
+  /// A caller who has joined a run.
+  private struct Call: Sendable {
+    let line: Line
+    let run: SharedRun<Output>
+    let number: Int
+    /// The operations of earlier runs, which have to end first.
+    let earlier: [ResultOperation<Output>]
+  }
+
+  private func join(_ key: Key, _ isWanted: (SharedRun<Output>) -> Bool) -> Call {
+    let priority = Task.currentPriority
+    let call = withLine(of: key, makingOne: true) { line in
+      let joined = line.runs.first(where: isWanted)
+      let run = joined ?? SharedRun(isDue: line.runs.isEmpty)
+      let earlier = run.isWaiting ? line.runs.filter { $0 !== run }.compactMap(\.operation) : []
+      if joined == nil { line.runs.append(run) }
+      return Call(line: line, run: run, number: run.addCaller(priority), earlier: earlier)
+    }
+    guard let call else { trap("Internal error in AdvancedOperations: a key has no line, please report it.") }
+    return call
+  }
+
+  /// Creates the operation of a run, and adds it to the queue unless all callers have left meanwhile.
+  private func makeOperation(for call: Call) {
+    let run = call.run
+    let operation = make(call.line.key)
+    let ownsPriority = operation.queuePriority == .normal
+    let needs = RunCall(of: operation)
+    let isWanted = lines.withLock { _ in run.made(operation, needs, ownsPriority: ownsPriority) }
+    operation.withCore { core in
+      core.makeExtra().remark = { [weak self, weak run] in self?.remark(on: run) }
+    }
+    changePriority(of: run)
+    run.isMade.reach()
+    queue.add(needs.added)
+    if !isWanted { queue.cancel(needs.leave(), reason: CancellationError()) }
+    let isAdded = needs.added.contains(operation)
+    whenIdle(needs.added + (isAdded ? [] : [operation])) { self.remove(run, from: call.line) }
+  }
+
+  /// Calls a closure when no body of some operations is running any more.
+  private func whenIdle(_ operations: [Operation], _ body: @escaping @Sendable () -> Void) {
+    let left = Locked(operations.count)
+    let isIdle: @Sendable (Operation) -> Void = { _ in
+      let isLast = left.withLock { left in
+        left -= 1
+        return left == 0
+      }
+      if isLast { body() }
+    }
+    for operation in operations {
+      if let operation = operation as? AdvancedOperation {
+        operation.afterIdle(isIdle)
+      } else {
+        operation.whenFinished(isIdle)
+      }
+    }
+  }
+
+  /// A caller doesn't wait any more; nothing happens the second time.
+  ///
+  /// - Parameter reason: The reason with which the operation is cancelled if this was the last caller; nil
+  ///   if the operation has ended.
+  private func leave(_ call: Call, cancellingFor reason: (any Error)? = nil) {
+    let run = call.run
+    let departure = lines.withLock { _ in run.removeCaller(call.number) }
+    switch departure {
+    case .hasLeftBefore: return
+    case .othersWait: changePriority(of: run)
+    case .lastBeforeMaking: remove(run, from: call.line)
+    case .last(let needs):
+      let unneeded = needs.leave()
+      if let reason { queue.cancel(unneeded, reason: reason) }
+    }
+  }
+
+  /// No body of the run is running, or ever will be.
+  private func remove(_ run: SharedRun<Output>, from line: Line) {
+    let hash = line.key.hashValue
+    // What the run holds is released without the lock.
+    let next = lines.withLock { lines -> SharedRun<Output>? in
+      line.runs.removeAll { $0 === run }
+      if let next = line.runs.first { return next.isWaiting ? next : nil }
+      lines[hash]?.removeAll { $0 === line }
+      if lines[hash]?.isEmpty == true { lines[hash] = nil }
+      return nil
+    }
+    next?.isDue.reach()
+  }
+
+  // MARK: Keys
+
+  /// Looks for the runs of a key, and does something with them under the lock.
+  ///
+  /// - Parameters:
+  ///   - key: The key. It is compared without the lock.
+  ///   - makingOne: Whether a line is added if the key has none.
+  ///   - body: Gets the line.
+  /// - Returns: What the closure returned; nil if the key has no line.
+  private func withLine<Result>(
+    of key: Key,
+    makingOne: Bool,
+    _ body: (Line) -> Result
+  ) -> Result? {
+    let hash = key.hashValue
+    var known = lines.withLock { $0[hash] ?? [] }
+    while true {
+      let found = known.first { $0.key == key }
+      let (result, isDone) = lines.withLock { lines -> (Result?, Bool) in
+        let now = lines[hash] ?? []
+        if let found, now.contains(where: { $0 === found }) { return (body(found), true) }
+        // Others have come meanwhile, or have gone.
+        let hasNew = now.contains { line in !known.contains { $0 === line } }
+        known = now
+        if hasNew || found != nil { return (nil, false) }
+        if !makingOne { return (nil, true) }
+        let line = Line(key: key)
+        lines[hash, default: []].append(line)
+        return (body(line), true)
+      }
+      if isDone { return result }
+    }
+  }
+
+  // MARK: Priority and explanation
+
+  /// Gives the operation the priority of its callers.
+  ///
+  /// The property may be overridden, so it is set without the lock: by one thread, which looks again.
+  private func changePriority(of run: SharedRun<Output>) {
+    while let change = lines.withLock({ _ in run.beginPriorityChange() }) {
+      change.operation.queuePriority = change.priority
+      lines.withLock { _ in run.endPriorityChange() }
+    }
+  }
+
+  /// How many callers wait for the operation of a run, in words; nil for none.
+  private func remark(on run: SharedRun<Output>?) -> String? {
+    guard let run else { return nil }
+    let count = lines.withLock { _ in run.callerCount }
+    if count == 0 { return nil }
+    return counted(count, "caller") + (name.isEmpty ? "" : " of “\(name)”")
+      + (count == 1 ? " waits for it" : " wait for it")
+  }
+}
