@@ -39,7 +39,7 @@ import Testing
       let svg = timeline.picture(rows: rows)
       #expect(names(svg).sorted() == expected.sorted())
       #expect(svg.contains(">69 operations in 1 min 40 s"), "the sums are those of all")
-      #expect(svg.contains("Drawn are \(rows): "))
+      #expect(svg.contains("\(rows) operations are drawn: "))
       #expect(svg.contains(" \(69 - rows) more are left out.<"))
     }
   }

@@ -82,7 +82,7 @@ import FoundationXML
     #expect(svg.contains("slow: cancelled\ntimed out: It took longer than 5 s.\n"))
     #expect(svg.contains("skipped: skipped\nnothing new"))
     #expect(svg.contains("gone: cancelled\nexecuted for 1 s"))
-    #expect(svg.contains("waited for its turn (“database” or a slot) for 3 s"))
+    #expect(svg.contains("waited for “database” or a slot for 3 s"))
   }
 
   // MARK: Chrome

@@ -7,9 +7,9 @@ import Testing
 /// The lines above the chart that say what its marks mean.
 @Suite(.watched) struct `The legend of a timeline` {
   private static let all = [
-    "waiting for dependencies", "asking conditions", "waiting for its turn", "executing",
+    "waiting for dependencies", "evaluating conditions", "waiting for a slot or claim", "executing",
     "succeeded", "failed", "cancelled", "skipped", "ended without executing",
-    "attempt failed, tried again", "attempt failed, ended in the delay", "critical path", "slack",
+    "attempt failed, retried", "attempt failed, ended in the delay", "critical path", "slack",
   ]
 
   /// The entries that a picture has, in order, with where they stand.
@@ -60,7 +60,7 @@ import Testing
       world.run(world.flaky(failures: 1, .constant(.seconds(1)).attempts(3)))
     }
     let entries = legend(svg).map(\.text)
-    #expect(entries == ["succeeded", "attempt failed, tried again", "critical path"])
+    #expect(entries == ["succeeded", "attempt failed, retried", "critical path"])
     #expect(svg.matches(of: /class="retry"/).count == 2, "one in the bar, one in the legend")
   }
 

@@ -250,6 +250,6 @@ import Testing
       recorder.timeline.phases(of: 0)
         == [.init(kind: .conditions, begin: .zero, end: .seconds(2))]
     )
-    #expect(recorder.timeline.svg().contains("asked its journal for 2 s"))
+    #expect(recorder.timeline.svg().contains("read its journal for 2 s"))
   }
 }

@@ -58,7 +58,7 @@ import Testing
     world.simulation.run()
     #expect(recorder.timeline.spans[0].retries == [.zero, .seconds(10)])
     let picture = recorder.timeline.svg()
-    #expect(picture.contains("tried again 2 times\nended in the delay after a failed attempt"))
+    #expect(picture.contains("retried 2 times\nended in the delay after a failed attempt"))
     #expect(picture.matches(of: /class="retry" stroke-width="2"\/>/).count == 3)
     #expect(picture.matches(of: /class="retry" stroke-width="2" stroke-dasharray/).count == 2)
     #expect(recorder.timeline.chromeTrace().contains("failed attempt of load"))

@@ -19,7 +19,7 @@ enum OperationStatus: String, CaseIterable {
       }
   }
 
-  var text: String { self == .evaluating ? "asking conditions" : rawValue }
+  var text: String { self == .evaluating ? "evaluating conditions" : rawValue }
 
   var color: String {
     switch self {

@@ -22,7 +22,7 @@ public struct OperationPlan: Sendable, Hashable {
       if durations.count == predecessors.count { return }
       trap(
         "An OperationPlan of \(predecessors.count) pieces of work was given \(durations.count) "
-          + "durations. Make another plan for another number."
+          + "durations. Create another plan for another number."
       )
     }
   }

@@ -48,7 +48,7 @@ extension OperationPlan {
     order: OperationSchedule.Order = .firstAdded
   ) -> OperationSchedule {
     guard workers >= 1 else {
-      trap("schedule(workers:) of an OperationPlan was called with \(workers). Give 1 or more.")
+      trap("schedule(workers:) of an OperationPlan was called with \(workers). Pass 1 or more.")
     }
     var run = ScheduleRun(self, workers: min(workers, max(durations.count, 1)), order: order)
     return run.schedule()

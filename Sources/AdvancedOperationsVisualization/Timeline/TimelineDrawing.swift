@@ -127,7 +127,7 @@ struct TimelineDrawing {
     elements.label(title, 24, 24, " font-size=\"15\" font-weight=\"bold\"")
     if leftOut > 0 {
       let text =
-        "Drawn are \(rows.count): the critical path, what failed, and what took longest."
+        "\(rows.count) operations are drawn: the critical path, failed operations, and the longest."
         + " \(leftOut) more are left out."
       elements.label(text, 24, 46, " font-size=\"12\"")
     }
@@ -328,23 +328,23 @@ extension OperationTimeline {
   /// Returns the text that a pointer over a bar shows.
   func summary(of index: Int) -> String {
     let span = spans[index]
-    var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "going on")"]
+    var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "not finished")"]
     if let reason = span.outcome?.briefReason { lines.append(reason) }
     for phase in phases(of: index) {
       let what: String =
         switch phase.kind {
         case .dependencies: "waited for dependencies for"
-        case .conditions where span.asksOnlyJournal: "asked its journal for"
-        case .conditions: "asked conditions for"
-        case .turn where span.claims.isEmpty: "waited for its turn for"
+        case .conditions where span.asksOnlyJournal: "read its journal for"
+        case .conditions: "evaluated conditions for"
+        case .turn where span.claims.isEmpty: "waited for a slot for"
         case .turn:
-          "waited for its turn (\(span.claims.map { "“\($0)”" }.briefList) or a slot) for"
+          "waited for \(span.claims.map { "“\($0)”" }.briefList) or a slot for"
         }
       lines.append("\(what) \((phase.end - phase.begin).readable)")
     }
     if !span.retries.isEmpty {
       let times = span.retries.count == 1 ? "once" : "\(span.retries.count) times"
-      lines.append("tried again \(times)")
+      lines.append("retried \(times)")
     }
     if span.lastFailedAttempt != nil { lines.append("ended in the delay after a failed attempt") }
     if let executed = span.executionDuration { lines.append("executed for \(executed.readable)") }

@@ -22,11 +22,11 @@ struct TimelineLegend {
     fileprivate var text: String {
       switch self {
       case .wait(.dependencies): "waiting for dependencies"
-      case .wait(.conditions): "asking conditions"
-      case .wait(.turn): "waiting for its turn"
+      case .wait(.conditions): "evaluating conditions"
+      case .wait(.turn): "waiting for a slot or claim"
       case .bar(let status): status.rawValue
       case .diamond: "ended without executing"
-      case .retry: "attempt failed, tried again"
+      case .retry: "attempt failed, retried"
       case .failedAttempt: "attempt failed, ended in the delay"
       case .critical: "critical path"
       case .slack: "slack"

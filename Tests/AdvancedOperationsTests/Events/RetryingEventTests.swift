@@ -115,7 +115,7 @@ import Testing
     let span = try #require(recorder.timeline.spans.first)
     #expect(span.retries == [.zero, .seconds(10)])
     #expect(recorder.timeline.chromeTrace().contains("\"retry flaky\""))
-    #expect(recorder.timeline.svg().contains("tried again 2 times"))
+    #expect(recorder.timeline.svg().contains("retried 2 times"))
   }
 
   @Test func `nothing is said of an attempt that doesn't come`() {
