@@ -134,7 +134,7 @@ extension SimulatedEnvironment {
   ///
   /// - Parameters:
   ///   - awaited: The operations that the code waits for, if they are known.
-  ///   - subject: The code.
+  ///   - subject: The subject of the code's steps.
   /// - Returns: A line for each awaited operation, or else the strays of the simulation.
   private func whyNothingHappens(
     awaiting awaited: [Operation],

@@ -103,7 +103,7 @@ public final class SimulatedEnvironment: Sendable {
     return environment
   }
 
-  /// The virtual time since the beginning.
+  /// The virtual time, which is zero when the simulation is created.
   public var now: Duration { simulation.now }
 
   // MARK: Running
@@ -321,7 +321,7 @@ public final class SimulatedEnvironment: Sendable {
   /// ```
   public var replayMismatch: String? { simulation.withState { $0.chooser.misfit } }
 
-  /// The number of timers, including those at the end of time.
+  /// The number of timers, including timers at the end of time.
   package var timerCount: Int { simulation.withState { $0.alarms.count } }
   /// The number of operations, queues, tasks and names that are kept for the names of steps.
   package var rememberedNameCount: Int { simulation.withState { $0.names.count } }

@@ -69,7 +69,7 @@ public final class ConditionProbe: OperationCondition {
   ///
   /// - Parameters:
   ///   - result: The result that the condition returns.
-  ///   - operation: The operation.
+  ///   - operation: The waiting operation.
   /// - Returns: Whether the operation was waiting.
   @discardableResult
   public func answer(

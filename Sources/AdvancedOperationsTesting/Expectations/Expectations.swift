@@ -35,7 +35,7 @@ public func expectOutcome(
 ///   - operation: The operation.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
-/// - Returns: The value.
+/// - Returns: The value of the operation.
 /// - Throws: ``ExpectationFailure`` if the operation has no value, with the same details as
 ///   ``expectOutcome(of:is:fileID:line:)``.
 @discardableResult

@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// Runs one workflow under many schedules.
+/// Runs one workflow in many schedules.
 struct ScheduleExplorer {
   let seed: UInt64
   /// The number of times that steps of a schedule may be interrupted; only in debug builds.

@@ -94,7 +94,7 @@ extension ScheduleFailure {
   }
 }
 
-/// The number of schedules that an exploration has tried, and whether there are others.
+/// The number of schedules that an exploration has tried, and whether these are all schedules.
 ///
 /// ```swift
 /// let report = try exploreSchedules { simulation in

@@ -43,20 +43,21 @@
 ///   - seed: The seed of the first schedule; the next schedule has the next seed.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
-///   - build: Builds the workflow, adds its operations to queues of the simulation, and returns what
-///     the other closures need. Called once for each interruption; it creates everything that the
-///     workflow uses, and doesn't run the simulation.
-///   - interrupt: Interrupts the workflow.
-///   - check: Throws if something is wrong in the end. The closure has to accept a workflow that had finished
-///     before the interruption. It isn't called for the run without an interruption.
-/// - Returns: The number of schedules and of interruptions, which is one more than the number of
-///   steps for each schedule.
+///   - build: A closure that builds the workflow, adds its operations to queues of the simulation, and
+///     returns a value for the other closures. The closure is called once for each interruption, and creates
+///     everything that the workflow uses. It doesn't run the simulation.
+///   - interrupt: A closure that interrupts the workflow.
+///   - check: A closure that throws if something is wrong in the end. The closure has to accept a workflow
+///     that had finished before the interruption. It isn't called for the run without an interruption.
+/// - Returns: A report with the numbers of schedules and interruptions. A schedule has one interruption more
+///   than steps.
 /// - Throws: ``ExpectationFailure`` for the first interruption after which something is wrong. The failure
 ///   names the seed, the number of steps, the time, and the steps before and after the interruption. It also
-///   contains a call that interrupts the workflow at that moment only. An error of a closure is its
-///   ``ExpectationFailure/underlying``. Throws the same error if `build` runs the simulation, if no step is
-///   taken, or if the workflow takes other steps with the same seed. The run without an interruption also
-///   throws if it leaves an operation unfinished, or takes more than 2,000 steps.
+///   contains a call that interrupts the workflow at that moment only. If a closure threw an error, the
+///   failure contains it as ``ExpectationFailure/underlying``. Throws the same error if `build` runs the
+///   simulation, if no step is taken, or if the workflow takes other steps with the same seed. The run
+///   without an interruption also throws if it leaves an operation unfinished, or takes more than 2,000
+///   steps.
 /// - Precondition: Not called from a step of a simulation.
 /// - Complexity: O(s · n²) steps, s the number of seeds and n the number of steps of the workflow.
 @discardableResult
@@ -76,7 +77,7 @@ public func exploreInterruptions<Context>(
   }
 }
 
-/// Interrupts a workflow only after one step, as the failure of an exploration names it.
+/// Interrupts a workflow only after one step, such as the step that a failure names.
 ///
 /// The closures are called once, so that a breakpoint in them is met in the run that fails.
 ///
@@ -97,10 +98,10 @@ public func exploreInterruptions<Context>(
 ///   - stepLimit: The number of steps after which the run fails, because it may have no end.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
-///   - build: Builds the workflow, as for
+///   - build: A closure that builds the workflow, as for
 ///     ``exploreInterruptions(randomSchedules:upToStep:stepLimit:seed:fileID:line:of:interrupt:check:)``.
-///   - interrupt: Interrupts the workflow.
-///   - check: Throws if something is wrong in the end.
+///   - interrupt: A closure that interrupts the workflow.
+///   - check: A closure that throws if something is wrong in the end.
 /// - Throws: ``ExpectationFailure`` if something is wrong, or if the workflow has fewer steps.
 /// - Precondition: Not called from a step of a simulation.
 public func exploreInterruptions<Context>(

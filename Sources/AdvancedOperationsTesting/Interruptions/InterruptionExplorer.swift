@@ -146,7 +146,8 @@ struct InterruptionExplorer<Context> {
 
   // MARK: Checking
 
-  /// Checks that the steps before the interruption are those of the run without one.
+  /// Checks that the steps before the interruption are the same as in the run without an
+  /// interruption.
   private func checkSame(_ run: SteppedRun, _ count: Int, _ whole: Whole?) throws {
     guard let whole else {
       if run.stepCount == count { return }

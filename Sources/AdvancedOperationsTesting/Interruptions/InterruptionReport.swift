@@ -1,6 +1,7 @@
 import CoreOperations
 
-/// The number of schedules and interruptions that an exploration has tried, and whether it was cut.
+/// The number of schedules and interruptions that an exploration has tried, and whether these are all
+/// moments.
 ///
 /// ```swift
 /// let report = try exploreInterruptions(of: build, interrupt: cancel, check: hasNoOrphans)

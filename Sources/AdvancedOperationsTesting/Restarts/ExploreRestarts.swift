@@ -131,8 +131,8 @@ public func exploreRestarts(
 ///     something is wrong. The closure is also called after a run without a crash.
 /// - Returns: A report with the number of schedules and restarts.
 /// - Throws: ``ExpectationFailure`` with the seed, the step, and the recorded keys, for the same reasons as
-///   ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``. An error of `externalState`,
-///   `workflow` or `check` is its ``ExpectationFailure/underlying``.
+///   ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)``. If `externalState`, `workflow` or
+///   `check` threw an error, the failure contains it as ``ExpectationFailure/underlying``.
 /// - Complexity: O(s · n²) steps, s the number of schedules and n the number of steps of the workflow.
 @discardableResult
 public func exploreRestarts<ExternalState>(

@@ -267,7 +267,7 @@ extension RestartExplorer {
 
   private static func text(_ value: (any Sendable)?) -> String { value.map { "\($0)" } ?? "none" }
 
-  /// Whether two values are equal, or can't be compared.
+  /// Returns whether two values are equal, or can't be compared.
   private static func mayBeEqual(_ a: (any Sendable)?, _ b: (any Sendable)?) -> Bool {
     guard let a, let b else { return a == nil && b == nil }
     guard let a = a as? any Equatable else { return true }

@@ -110,7 +110,7 @@ extension Simulation {
     return lost.isEmpty ? nil : lost.map { sentence(aboutWaiting: $0.explain()) }
   }
 
-  /// An explanation, with the root causes that its text doesn't name.
+  /// Returns the text of an explanation, with the root causes that the text doesn't name.
   private func sentence(aboutWaiting explanation: OperationExplanation) -> String {
     let text = "\(explanation)"
     let others = explanation.rootCauses.filter {

@@ -103,7 +103,7 @@ enum StepKind: UInt64 {
 }
 
 extension Fingerprint {
-  /// The identity of a step.
+  /// Creates the identity of a step.
   ///
   /// - Parameters:
   ///   - kind: The kind of the step.
@@ -114,7 +114,7 @@ extension Fingerprint {
     add(subject)
   }
 
-  /// The identity of a step of a task, or of one of several steps.
+  /// Creates the identity of a step of a task, or of one of several steps.
   init(_ kind: StepKind, of task: Fingerprint, count: UInt64 = 0) {
     self.init()
     add(kind.rawValue)

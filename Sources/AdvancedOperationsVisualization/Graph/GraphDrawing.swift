@@ -6,10 +6,10 @@ extension OperationGraph {
   /// Returns the graph as a picture: an SVG document that needs no other file.
   ///
   /// A box for each operation has the color of its state, its name, and its state in words unless the
-  /// operation waits. Arrows point from an operation to those that wait for it, from left to right. An arrow
-  /// that points to the left completes a cycle. A dashed arrow points from a producer to its product. A group
-  /// is a frame around its children, with the box of the group on top. The box of an operation that isn't a
-  /// member of the graph is dashed.
+  /// operation waits. Arrows point from an operation to the operations that wait for it, from left to right.
+  /// An arrow that points to the left completes a cycle. A dashed arrow points from a producer to its
+  /// product. A group is a frame around its children, with the box of the group on top. The box of an
+  /// operation that isn't a member of the graph is dashed.
   ///
   /// ```swift
   /// let graph = OperationGraph(of: [order, report])

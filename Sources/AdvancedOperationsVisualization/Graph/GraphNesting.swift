@@ -2,15 +2,15 @@ import AdvancedOperations
 
 /// The groups of a graph as a tree, and the level of the tree at which each edge is.
 struct GraphNesting {
-  /// For each node the number of its group; nil for a node that isn't in a group of the graph.
+  /// The number of the group of each node; nil for a node that isn't in a group of the graph.
   let parents: [Int?]
-  /// For each node the numbers of its children, in the order of the graph.
+  /// The numbers of the children of each node, in the order of the graph.
   let children: [[Int]]
   /// The nodes without a group.
   let roots: [Int]
   /// All nodes, each after its group.
   let order: [Int]
-  /// For each edge the numbers of its nodes, and nil for an edge that leads to no node of the graph.
+  /// The numbers of the nodes of each edge; nil for an edge without two nodes of the graph.
   let edges: [(from: Int, to: Int)?]
   private let depths: [Int]
 

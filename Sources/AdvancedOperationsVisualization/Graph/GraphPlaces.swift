@@ -116,7 +116,7 @@ struct GraphLabel {
   init(_ node: OperationGraph.Node) {
     lines = FoldedName.lines(of: node.name)
     note = node.statusText == OperationStatus.waiting.text ? nil : node.statusText
-    // The name of a group is bold.
+    // Measure all names in bold, because the name of a group is bold.
     let widths = lines.map { PictureText.width(of: $0, size: Self.fontSize, isBold: true) }
     let noteWidth = PictureText.width(of: note ?? "", size: Self.noteSize)
     width = max(widths.max() ?? 0, noteWidth).rounded(.up) + Self.indent * 2

@@ -34,8 +34,8 @@ extension OperationPlan {
   ///
   /// This is list scheduling (R. Graham, “Bounds for certain multiprocessing anomalies”, Bell
   /// System Technical Journal 45, 1966): with m workers it takes at most 2 − 1/m times as long as
-  /// the best schedule. More workers, or shorter work, can make it longer: that is the anomaly of
-  /// the title.
+  /// the best schedule. More workers, or shorter work, can make the schedule longer: this is the
+  /// anomaly in the title.
   ///
   /// - Parameters:
   ///   - workers: The number of workers.

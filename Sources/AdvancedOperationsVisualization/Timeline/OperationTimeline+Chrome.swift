@@ -5,7 +5,7 @@ extension OperationTimeline {
   /// Returns the timeline in the format of Chrome's trace viewer, which `ui.perfetto.dev` opens too.
   ///
   /// Executing operations are in lanes, of which there are as many as operations that executed at the same
-  /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows how long an
+  /// time; groups have separate lanes. Arrows are dependencies. The part *waiting* shows the time that an
   /// operation waited for dependencies, conditions, and a slot. Times count from the first event, in
   /// microseconds. The format is described in *Trace Event Format*, a document of the Chromium project.
   ///

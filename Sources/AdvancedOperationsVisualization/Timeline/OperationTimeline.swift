@@ -8,7 +8,7 @@ public import AdvancedOperations
 /// print("\(timeline.duration) for \(timeline.plan.work) of work, at least \(names)")
 /// ```
 ///
-/// All times are those of the operations' clock, as `OperationClock.now` returns them.
+/// The times are times of the operations' clock, as `OperationClock.now` returns them.
 public struct OperationTimeline: Sendable {
   /// The times of one operation.
   public struct Span: Sendable {
@@ -36,7 +36,7 @@ public struct OperationTimeline: Sendable {
     public var outcome: OperationOutcome?
     /// The indices of the recorded operations that the operation depended on.
     public var dependencies: [Int]
-    /// The index of the group that the operation is a child of.
+    /// The index of the operation's group; nil if it isn't a child of a group.
     public var group: Int?
     /// Whether the operation depends on an unrecorded operation that hasn't finished.
     var waitsForUnrecorded = false
@@ -83,10 +83,10 @@ public struct OperationTimeline: Sendable {
 
   /// The operations in the order in which the recorder first observed them.
   ///
-  /// Change a span to show it otherwise in pictures: with the machine that the operation ran on in its name,
-  /// or with another outcome. Spans refer to each other by their indices.
+  /// To change the pictures, change a span. For example, add the machine that the operation ran on to its
+  /// name, or set another outcome. Spans refer to each other by their indices.
   public var spans: [Span]
-  /// The time at which the timeline was taken, or that of the last event if all operations had ended.
+  /// The time at which the timeline was taken, or the time of the last event if all operations had ended.
   public let end: Duration
   /// The number of dependencies that aren't in the timeline.
   var unrecordedCount = 0
@@ -98,7 +98,7 @@ public struct OperationTimeline: Sendable {
     }.min() ?? end
   }
 
-  /// The time from the begin of the timeline to its end.
+  /// The time from the beginning of the timeline to its end.
   public var duration: Duration { max(end.saturatingSubtracting(begin), .zero) }
 
   /// A plan with the durations and dependencies, to calculate the effect of changes.

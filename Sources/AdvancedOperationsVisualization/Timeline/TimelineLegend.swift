@@ -88,7 +88,7 @@ struct TimelineLegend {
   }
 }
 
-/// The marks themselves, the same in the chart and in its legend.
+/// The marks of the chart, which are also in its legend.
 extension PictureElements {
   static let plainFrame = " stroke=\"#666666\" stroke-width=\"0.7\""
   static let criticalFrame = " class=\"critical\" stroke=\"#a01010\" stroke-width=\"1.5\""

@@ -17,7 +17,7 @@ import CoreOperations
 /// the operation. Without a recorder, an operation doesn't keep these times.
 ///
 /// Operations that aren't an `AdvancedOperation`, such as a `BlockOperation`, have no observers, so the
-/// timeline doesn't have them. The recorder sees the end of such an operation if an observed operation
+/// timeline doesn't contain them. The recorder sees the end of such an operation if an observed operation
 /// depends on it. The picture shows the number of these dependencies.
 ///
 /// The times are those of the clock in each operation's environment. A recorder doesn't keep operations
