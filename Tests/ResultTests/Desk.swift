@@ -89,7 +89,7 @@ struct Desk: Sendable {
 
   /// Creates shared operations.
   ///
-  /// - Parameter check: Gets the number of the body, from 0, and throws if it is to fail.
+  /// The closure gets the number of the body, from 0, and throws if the body is to fail.
   init(
     _ simulation: SimulatedEnvironment,
     _ queue: OperationQueue,

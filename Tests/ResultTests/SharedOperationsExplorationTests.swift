@@ -95,6 +95,36 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
+  @Test func `a fresh call that would wait for itself leaves while another one comes`() throws {
+    let report = try exploreSchedules(
+      depthFirst: Effort.schedules(2_000),
+      randomSchedules: Effort.drawn(200)
+    ) { simulation in
+      let queue = AdvancedOperationQueue(environment: simulation.environment)
+      let own = Locked<SharedOperations<Int, Int>?>(nil)
+      let bodies = Counter()
+      let shared = SharedOperations<Int, Int>(queue: queue) { key in
+        ResultOperation(name: "number") {
+          guard bodies.add() == 1 else { return key }
+          _ = try? await own.withLock({ $0 })?.freshValue(for: key)
+          return key
+        }
+      }
+      own.withLock { $0 = shared }
+      let first = Call(simulation) { try await shared.value(for: 1) }
+      let coming = Changing<Call?>(nil)
+      simulation.addStep("come", atAnyTime: true) {
+        coming.value = Call(simulation) { try await shared.freshValue(for: 1) }
+      }
+      simulation.run()
+      own.withLock { $0 = nil }
+      try #require(try first.result.value?.get() == 1)
+      try #require(try coming.value?.result.value?.get() == 1)
+      try #require(shared.isEmpty)
+    }
+    #expect(report.scheduleCount > 100)
+  }
+
   @Test(.heavy) func `on many threads no two bodies of a key run at the same time`() async throws {
     let queue = AdvancedOperationQueue()
     let counters = (0..<4).map { _ in Counter() }

@@ -76,7 +76,9 @@ import Testing
     #expect(try world.simulation.run { try await nested.value(for: 4) } == 50)
   }
 
-  @Test func `predecessors that are in no queue are added, and cancelled with the operation`() throws {
+  @Test func `predecessors that are in no queue are added, and cancelled with the operation`()
+    throws
+  {
     let world = World()
     let begun = Counter()
     let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
@@ -299,7 +301,9 @@ import Testing
     #expect(desk.shared.operation(for: 2)?.queuePriority == .veryLow)
     #expect(desk.shared.operation(for: 3)?.queuePriority == .normal)
     world.simulation.run()
-    #expect([normal, low, background].map(\.end.value) == [.seconds(11), .seconds(12), .seconds(13)])
+    #expect(
+      [normal, low, background].map(\.end.value) == [.seconds(11), .seconds(12), .seconds(13)]
+    )
   }
 
   @Test func `a priority that make has set stays`() throws {

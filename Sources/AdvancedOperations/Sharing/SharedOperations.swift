@@ -43,9 +43,13 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// The runs of one key, the oldest first; guarded by the lock of `lines`.
   private final class Line: @unchecked Sendable {
     let key: Key
+    let hash: Int
     var runs: [SharedRun<Output>] = []
 
-    init(key: Key) { self.key = key }
+    init(_ key: Key, hash: Int) {
+      self.key = key
+      self.hash = hash
+    }
   }
 
   /// Creates shared work without operations.
@@ -162,7 +166,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
       if joined == nil { line.runs.append(run) }
       return Call(line: line, run: run, number: run.addCaller(priority), earlier: earlier)
     }
-    guard let call else { trap("Internal error in AdvancedOperations: a key has no line, please report it.") }
+    guard let call else {
+      trap("Internal error in AdvancedOperations: a key has no line, please report it.")
+    }
     return call
   }
 
@@ -181,7 +187,10 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     queue.add(needs.added)
     if !isWanted { queue.cancel(needs.leave(), reason: CancellationError()) }
     let isAdded = needs.added.contains(operation)
-    whenIdle(needs.added + (isAdded ? [] : [operation])) { self.remove(run, from: call.line) }
+    whenIdle(needs.added + (isAdded ? [] : [operation])) {
+      let next = self.lines.withLock { self.remove(run, from: call.line, &$0) }
+      next?.isDue.reach()
+    }
   }
 
   /// Calls a closure when no body of some operations is running any more.
@@ -203,35 +212,42 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     }
   }
 
-  /// A caller doesn't wait any more; nothing happens the second time.
+  /// Counts a caller as gone; does nothing the second time.
   ///
-  /// - Parameter reason: The reason with which the operation is cancelled if this was the last caller; nil
-  ///   if the operation has ended.
+  /// - Parameters:
+  ///   - call: The call that has ended.
+  ///   - reason: The reason with which the operation is cancelled if this was the last caller; nil if the
+  ///     operation has ended.
   private func leave(_ call: Call, cancellingFor reason: (any Error)? = nil) {
     let run = call.run
-    let departure = lines.withLock { _ in run.removeCaller(call.number) }
+    // In one step: a caller who comes finds the run with its callers, or doesn't find it.
+    let departure = lines.withLock { lines in
+      let departure = run.removeCaller(call.number)
+      if case .lastBeforeMaking = departure { _ = remove(run, from: call.line, &lines) }
+      return departure
+    }
     switch departure {
-    case .hasLeftBefore: return
+    case .hasLeftBefore, .lastBeforeMaking: return
     case .othersWait: changePriority(of: run)
-    case .lastBeforeMaking: remove(run, from: call.line)
     case .last(let needs):
       let unneeded = needs.leave()
       if let reason { queue.cancel(unneeded, reason: reason) }
     }
   }
 
-  /// No body of the run is running, or ever will be.
-  private func remove(_ run: SharedRun<Output>, from line: Line) {
-    let hash = line.key.hashValue
-    // What the run holds is released without the lock.
-    let next = lines.withLock { lines -> SharedRun<Output>? in
-      line.runs.removeAll { $0 === run }
-      if let next = line.runs.first { return next.isWaiting ? next : nil }
-      lines[hash]?.removeAll { $0 === line }
-      if lines[hash]?.isEmpty == true { lines[hash] = nil }
-      return nil
-    }
-    next?.isDue.reach()
+  /// Removes a run of which no body is running, or ever will be; with the lock held.
+  ///
+  /// - Returns: The run that is due now.
+  private func remove(
+    _ run: SharedRun<Output>,
+    from line: Line,
+    _ lines: inout [Int: [Line]]
+  ) -> SharedRun<Output>? {
+    line.runs.removeAll { $0 === run }
+    if let next = line.runs.first { return next.isWaiting ? next : nil }
+    lines[line.hash]?.removeAll { $0 === line }
+    if lines[line.hash]?.isEmpty == true { lines[line.hash] = nil }
+    return nil
   }
 
   // MARK: Keys
@@ -260,7 +276,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
         known = now
         if hasNew || found != nil { return (nil, false) }
         if !makingOne { return (nil, true) }
-        let line = Line(key: key)
+        let line = Line(key, hash: hash)
         lines[hash, default: []].append(line)
         return (body(line), true)
       }
