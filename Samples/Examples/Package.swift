@@ -3,7 +3,7 @@ import PackageDescription
 
 let programs = [
   "hello", "guarded", "async-condition", "observer", "cancel-with-error", "exclusive", "group",
-  "results", "retry", "timeout", "explain",
+  "results", "retry", "timeout", "share", "explain",
 ]
 
 let package = Package(
