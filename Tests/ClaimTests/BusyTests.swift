@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [(WhenBusy.fail, WhenBusy.skip, "a"), (.skip, .fail, "b")])
-  func `one that fails decides, whatever others would skip`(
+  func `a busy claim that fails the operation decides before claims that skip`(
     first: WhenBusy,
     second: WhenBusy,
     name: String
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.wait, .cancelHolder])
-  func `one that fails or skips decides, and does nothing to the others`(other: WhenBusy) {
+  func `a busy claim that fails or skips decides and leaves other holders alone`(other: WhenBusy) {
     for (first, second) in [(WhenBusy.skip, other), (other, .skip)] {
       #expect(Self.refused(first, second).kind == .skipped)
     }
@@ -49,14 +49,14 @@ import Testing
     #expect(outcome == "skipped: “a” is held by holder of a")
   }
 
-  @Test func `one that waits, or takes over, leaves the others as they are`() {
+  @Test func `busy claims that wait or cancel leave the other claims as they are`() {
     #expect(Self.refused(.wait, .wait).kind == .succeeded)
     #expect(Self.refused(.cancelHolder, .wait).kind == .succeeded)
   }
 
   /// Two claims to the same thing are one.
   @Test(arguments: WhenBusy.allCases, WhenBusy.allCases)
-  func `to the same thing what forbids more decides`(first: WhenBusy, second: WhenBusy) {
+  func `the stricter of two claims to the same thing decides`(first: WhenBusy, second: WhenBusy) {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     world.run(holder)
@@ -108,7 +108,10 @@ import Testing
   }
 
   @Test(arguments: policies, seeds)
-  func `decides as it does for one that comes`(whenBusy: WhenBusy, seed: UInt64) {
+  func `a claim that became busy decides as a newly requested claim does`(
+    whenBusy: WhenBusy,
+    seed: UInt64
+  ) {
     let (world, holder, work) = Self.overtaken(whenBusy, seed: seed)
     #expect(holder.isCancelled == (whenBusy == .cancelHolder))
     switch whenBusy {
@@ -122,7 +125,9 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip])
-  func `is a rate that lets nothing start any more: the operation ends`(whenBusy: WhenBusy) {
+  func `a rate that allows no more starts ends an operation that waited for another claim`(
+    whenBusy: WhenBusy
+  ) {
     let world = World()
     func once() -> RateLimit {
       RateLimit("once", 1, per: .seconds(Int64.max), whenBusy: whenBusy)
@@ -138,7 +143,7 @@ import Testing
     #expect(work.kind == (whenBusy == .fail ? .failed : .skipped))
   }
 
-  @Test func `is free again when its turn comes: the operation starts`() {
+  @Test func `an operation starts if its second claim is free again when it is scheduled`() {
     let (world, holders) = (World(), ["a", "b"].map { Work.claiming($0, MutuallyExclusive($0)) })
     let work = Work.claiming(
       "work",

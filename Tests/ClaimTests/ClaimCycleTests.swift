@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with a group whose child depends on who waits is refused`(seed: UInt64) {
+  func `a wait for a group whose child depends on the waiting operation is refused`(seed: UInt64) {
     let world = World(seed: seed)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
     let (group, child) = Self.group(claiming: MutuallyExclusive("db"), waitingFor: outside)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with one that was started by hand is refused as well`(seed: UInt64) {
+  func `a manually started operation's wait is refused if it completes a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
     outside.environment = world.simulation.environment
@@ -54,7 +54,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with one that was started by hand is refused when a child closes it`(seed: UInt64) {
+  func `a manually started operation's wait is refused when a child completes the cycle`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let first = Work.open("first")
     let group = GroupOperation(name: "group") { first }
@@ -76,7 +78,7 @@ import Testing
 
   /// Its group keeps its own units until the child has ended, so they are no reason.
   @Test(arguments: seeds)
-  func `of a child that needs more than its group holds names the operation that holds the rest`(
+  func `a child's cycle error names the operation that holds the missing units`(
     seed: UInt64
   ) {
     let world = World(seed: seed)
@@ -102,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is refused whichever comes first`(seed: UInt64) {
+  func `a wait that completes a cycle is refused whichever operation arrives first`(seed: UInt64) {
     let world = World(seed: seed)
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
     let (group, child) = Self.group(claiming: MutuallyExclusive("db"), waitingFor: outside)
@@ -120,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.wait, .cancelHolder], seeds)
-  func `is refused when it is closed later by a child or a dependency`(
+  func `a wait is refused when a later child or dependency completes the cycle`(
     whenBusy: WhenBusy,
     seed: UInt64
   ) {
@@ -151,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `however long it is`() {
+  @Test func `a wait that completes a long cycle is refused`() {
     let world = World()
     let outside = Work.claiming("outside", MutuallyExclusive("db"))
     let between = Work("between")
@@ -166,7 +168,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `through two claims is refused`() {
+  @Test func `a wait that completes a cycle through two claims is refused`() {
     let world = World()
     let a = Work.claiming("a", MutuallyExclusive("a"))
     let b = Work.claiming("b", MutuallyExclusive("b"))
@@ -189,7 +191,7 @@ import Testing
     #expect(Self.cycle(refused)?.count == 5)
   }
 
-  @Test func `of a child for more than its group leaves is refused`() {
+  @Test func `a child's wait for more units than its group leaves is refused`() {
     let world = World()
     let pool = world.pool(10)
     let children = (0..<2).map { Work.claiming("c\($0)", ResourceUnits(6, of: pool)) }
@@ -212,7 +214,7 @@ import Testing
     #expect([holder, other].allSatisfy { $0.isFinished })
   }
 
-  @Test func `is none when somebody else's units suffice`() {
+  @Test func `a wait isn't refused if units of another holder suffice`() {
     let world = World()
     let pool = world.pool(3)
     let outside = Work.claiming("outside", ResourceUnits(1, of: pool))
@@ -229,7 +231,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `is refused when nobody else's units suffice`() {
+  @Test func `a wait is refused if units of all other holders don't suffice`() {
     let world = World()
     let pool = world.pool(3)
     let outside = Work.claiming("outside", ResourceUnits(2, of: pool))
@@ -243,7 +245,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `is refused when what others give back isn't enough`() {
+  @Test func `a wait is refused if the units that others release don't suffice`() {
     let world = World()
     let pool = world.pool(4)
     let outside = Work.claiming("outside", ResourceUnits(3, of: pool))
@@ -260,7 +262,7 @@ import Testing
     #expect(groups.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test func `is none when the holder is cancelled for it`() {
+  @Test func `a wait with cancelHolder completes no cycle because the holder is cancelled`() {
     let world = World()
     let outside = Work.claiming("outside", MutuallyExclusive("db", whenBusy: .cancelHolder))
     let (group, child) = Self.group(claiming: MutuallyExclusive("db"), waitingFor: outside)
@@ -272,7 +274,7 @@ import Testing
     world.finishAll([outside])
   }
 
-  @Test func `that is closed only by the order of coming lets those behind go first`() {
+  @Test func `a claim overtakes an earlier waiter if only the waiting order completes a cycle`() {
     let world = World()
     let pool = world.pool(10)
     let small = Work.claiming("small", ResourceUnits(1, of: pool))
@@ -289,7 +291,7 @@ import Testing
     world.finishAll([large])
   }
 
-  @Test func `that is closed later by the order of coming lets those behind go first`() {
+  @Test func `a claim overtakes an earlier waiter if waiting order completes a cycle later`() {
     let world = World()
     let pool = world.pool(10)
     let open = Work.open("open")
@@ -312,7 +314,7 @@ import Testing
     #expect(large.kind == .succeeded)
   }
 
-  @Test func `that is closed by one who moves up to the front lets those behind go first`() {
+  @Test func `a claim overtakes the new first waiter if waiting order completes a cycle`() {
     let world = World()
     let pool = world.pool(4)
     let small = Work.claiming("small", ResourceUnits(1, of: pool))
@@ -337,7 +339,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with a body that awaits who waits is refused on one of the two sides`(seed: UInt64) {
+  func `a cycle through a body that awaits an operation fails on one side`(seed: UInt64) {
     let world = World(seed: seed)
     let queue = world.queue
     let inner = ResultOperation(name: "inner") { 1 }
@@ -356,7 +358,7 @@ import Testing
   /// Groups and others with claims and dependencies at random: whatever cycles there are, all
   /// finish.
   @Test(arguments: Effort.seeds(300))
-  func `never hangs`(seed: UInt64) {
+  func `random workflows with nested claims always finish`(seed: UInt64) {
     var random = Random(seed)
     let world = World(seed: seed)
     let limits = (0..<3).map { _ in [-1, 1, 2].randomElement(using: &random) ?? -1 }
@@ -370,7 +372,7 @@ import Testing
     #expect((workflow.top + workflow.leaves).allSatisfy { $0.isFinished })
   }
 
-  @Test func `never hangs on threads, with cancels`() async throws {
+  @Test func `random workflows with claims and cancels always finish on threads`() async throws {
     let domain = ClaimDomain()
     let pool = ResourcePool(capacity: 4, domain: domain)
     let queues = (0..<3).map { number in

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(40))
-  func `any operations come and go in any order`(seed: UInt64) {
+  func `any order of arrivals and departures agrees with the plain model`(seed: UInt64) {
     var random = Random(seed)
     var both = Both(seed: seed)
     for number in 0..<120 {
@@ -82,7 +82,7 @@ import Testing
   /// Lines grow to more than a hundred, have gaps everywhere, and are joined by some that waited
   /// for something else before.
   @Test(arguments: Effort.seeds(6))
-  func `in long lines too`(seed: UInt64) {
+  func `long waiting lists agree with the plain model`(seed: UInt64) {
     var random = Random(seed)
     var both = Both(seed: seed)
     for number in 0..<160 {

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of a type, lets in one at a time`(seed: UInt64) {
+  func `a claim of a type admits one operation at a time`(seed: UInt64) {
     let world = World(seed: seed)
     let inside = Counter()
     let works = Self.works(8, inside) { _ in MutuallyExclusive<Database>() }
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of a name, lets in one at a time, in whatever queue`(seed: UInt64) {
+  func `a claim of a name admits one operation at a time across queues`(seed: UInt64) {
     let world = World(seed: seed)
     let inside = Counter()
     let works = Self.works(8, inside) { _ in MutuallyExclusive("uplink") }
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with a limit, lets in that many`(seed: UInt64) {
+  func `a claim with a limit never admits more operations than the limit`(seed: UInt64) {
     let world = World(seed: seed)
     let inside = Counter()
     let works = Self.works(10, inside) { _ in MutuallyExclusive("uplink", limit: 3) }
@@ -59,7 +59,7 @@ import Testing
     #expect(inside.peak <= 3)
   }
 
-  @Test func `with a limit, lets in that many at once`() {
+  @Test func `a claim with a limit admits that many operations at the same time`() {
     let world = World()
     let works = (0..<4).map { _ in Work.open() }
     for work in works {
@@ -74,7 +74,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `of different categories don't exclude each other`() {
+  @Test func `claims of different categories don't exclude each other`() {
     let world = World()
     let claims: [any OperationClaim] = [
       MutuallyExclusive<Database>(), MutuallyExclusive<Network>(), MutuallyExclusive("Database"),
@@ -92,7 +92,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `are named after what they claim`() {
+  @Test func `claims are named after the resource that they claim`() {
     #expect(MutuallyExclusive<Database>().name == "Database")
     #expect(MutuallyExclusive("uplink").name == "uplink")
   }
@@ -108,7 +108,7 @@ import Testing
     #expect(next.kind == .succeeded)
   }
 
-  @Test func `of environments with domains of their own don't meet`() {
+  @Test func `claims in environments with separate domains don't exclude each other`() {
     let world = World()
     var environment = world.simulation.environment
     environment.claimDomain = ClaimDomain()
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `in opposite order in two queues with one slot each, all finish`(seed: UInt64) {
+  func `operations that claim in opposite order in two queues all finish`(seed: UInt64) {
     let world = World(seed: seed)
     let queues = [world.makeQueue(), world.makeQueue()]
     let works = (0..<20).map { number in
@@ -139,7 +139,8 @@ import Testing
     #expect(queues.allSatisfy { $0.operationCount == 0 })
   }
 
-  @Test(.watched) func `in opposite order on threads, all finish`() async throws {
+  @Test(.watched)
+  func `operations that claim in opposite order on threads all finish`() async throws {
     var environment = OperationEnvironment()
     environment.claimDomain = ClaimDomain()
     let queues = (0..<2).map { _ in
@@ -165,7 +166,7 @@ import Testing
     #expect(insides.b.peak == 1)
   }
 
-  @Test func `those who need one of two don't keep those who need the other`() {
+  @Test func `an operation that waits for two claims doesn't block users of the second`() {
     let world = World()
     let both = Work.open("both")
     both.addClaim(MutuallyExclusive("a"))

@@ -54,7 +54,7 @@ import Testing
     world.finishAll(four)
   }
 
-  @Test func `what must not wait is refused because of the limit of another one`() {
+  @Test func `a claim that must not wait is refused because of another holder's limit`() {
     let world = World()
     let alone = Self.claiming("alone", limit: 1)
     let fails = Self.claiming("fails", limit: 3, .fail)

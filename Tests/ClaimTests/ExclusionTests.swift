@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `holds wherever a step is interrupted`() async throws {
+  @Test func `mutual exclusion holds wherever a step is interrupted`() async throws {
     let workflow = Self.workflow(of: ["a", "b"], cancels: nil)
     let report = try await offPool {
       try exploreSchedules(
@@ -48,7 +48,7 @@ import Testing
     print("\(report)")
   }
 
-  @Test func `holds when one that waits gives up`() async throws {
+  @Test func `mutual exclusion holds when a waiting operation is cancelled`() async throws {
     let workflow = Self.workflow(of: ["a", "b", "c"], cancels: "b")
     let report = try await offPool {
       try exploreSchedules(
@@ -63,7 +63,9 @@ import Testing
   /// Under this schedule, a cancel that frees a place whichever operation has it lets two in.
   ///
   /// If it no longer fits, plant `anonymous-waiter` of Tests/Mutants and explore for another one.
-  @Test func `holds when one gives up while another is inside`() throws {
+  @Test
+  func `mutual exclusion holds when a waiter is cancelled while another operation executes`() throws
+  {
     let workflow = Self.workflow(of: ["a", "b", "c"], cancels: "b")
     try exploreSchedules(replaying: "1;1=1,2=1,3=1,4=1,6=1", of: workflow)
   }

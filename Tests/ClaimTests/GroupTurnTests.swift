@@ -45,7 +45,10 @@ import Testing
   }
 
   @Test(arguments: [false, true], seeds)
-  func `pass one that waits for the group, however that was started`(isByHand: Bool, seed: UInt64) {
+  func `a child overtakes an operation that waits for its group's units`(
+    isByHand: Bool,
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let pool = world.pool(3)
     let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
@@ -67,7 +70,8 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test(arguments: seeds) func `let in who came before them, of units`(seed: UInt64) {
+  @Test(arguments: seeds)
+  func `a child lets in an outside operation that requested the units before it`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(2)
     let order = Log<String>()
@@ -84,7 +88,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `may enter what their group holds, whoever waits outside`() {
+  @Test func `a child may use its group's units although an outside operation waits`() {
     let world = World()
     let pool = world.pool(3)
     let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)
@@ -100,7 +104,8 @@ import Testing
   }
 
   /// Addresses differ from run to run, and decide nothing.
-  @Test(arguments: [1, 7] as [UInt64]) func `of several groups come in one order`(seed: UInt64) {
+  @Test(arguments: [1, 7] as [UInt64])
+  func `children of several groups get missing units in the order of their requests`(seed: UInt64) {
     var ballast: [Work] = []
     for round in 0..<60 {
       let world = World(seed: seed)
@@ -124,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `pass those outside who wait for their group`() {
+  @Test func `a child overtakes outside operations that wait for its group's units`() {
     let world = World()
     let pool = world.pool(4)
     let (group, gate) = Self.group(ResourceUnits(2, of: pool), in: world)

@@ -46,7 +46,7 @@ import Testing
   /// Whatever the groups hold, there is no more than the pool has: what a group has lent to the
   /// next one counts once.
   @Test(arguments: 1...3)
-  func `end, and have units as long as the pool has so many`(capacity: Int) {
+  func `nested groups finish and have units up to the pool's capacity`(capacity: Int) {
     for units in tuples(of: [0...4, 0...2, 0...4, 1...5, 0...1]) {
       let world = World()
       let pool = world.pool(capacity)
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: 1...3, 0...3)
-  func `end, however many units the pool has later`(capacity: Int, later: Int) {
+  func `nested groups finish however many units the pool has later`(capacity: Int, later: Int) {
     for units in tuples(of: [0...3, 0...1, 0...3, 1...4, 0...1]) {
       let world = World()
       let pool = world.pool(capacity)
@@ -76,7 +76,7 @@ import Testing
 
   /// The inner group takes the turn in the place of the outer one, so there is room for a child that
   /// lets in nothing else.
-  @Test func `end, however many each of them lets in`() {
+  @Test func `nested groups finish however many operations each claim admits`() {
     for limits in tuples(of: Array(repeating: 0...3, count: 5)) {
       let claims = limits.map { $0 == 0 ? nil : MutuallyExclusive("place", limit: $0) }
       let program = Program(claims)

@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: Call.allCases, [-1, 1])
-  func `is held by one operation, in the order of coming, and never kept`(
+  func `an offered claim is held by one operation in FIFO order and released`(
     call: Call,
     limit: Int
   ) async throws {
@@ -109,7 +109,7 @@ import Testing
 
   #if DEBUG
   @Test(arguments: Call.allCases, [-1, 1])
-  func `is held by one operation, in the order of coming, interrupted anywhere`(
+  func `an offered claim survives interruptions at any step`(
     call: Call,
     limit: Int
   ) async throws {
@@ -124,7 +124,10 @@ import Testing
   }
 
   /// Its queue was suspended all the time, so it held nothing that anyone could take over.
-  @Test func `isn't taken over from an operation that its queue can't start`() async throws {
+  @Test
+  func `an offered claim isn't taken over from an operation whose queue can't start it`()
+    async throws
+  {
     let report = try await offPool {
       try exploreSchedules(interruptions: 1, depthFirst: Effort.schedules(2_000)) { simulation in
         let queues = (0..<3).map { _ in
@@ -154,7 +157,10 @@ import Testing
   }
   #endif
 
-  @Test func `is never kept on threads, while queues are suspended and resumed`() async throws {
+  @Test
+  func `an offered claim is released on threads while queues are suspended and resumed`()
+    async throws
+  {
     let domain = ClaimDomain()
     let pool = ResourcePool(capacity: 3, domain: domain)
     let queues = (0..<4).map { number in

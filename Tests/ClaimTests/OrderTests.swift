@@ -7,7 +7,7 @@ import Testing
 @Suite struct `A claim that becomes free` {
   /// One end makes an operation ready and gives back the claim that another one waits for.
   @Test(arguments: Effort.seeds(200), [true, false])
-  func `doesn't let its operation pass one that is ready and comes first`(
+  func `a released claim doesn't let its operation overtake an earlier ready one`(
     seed: UInt64,
     byPriority: Bool
   ) {

@@ -19,7 +19,10 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(200), [1, 2, 4])
-  func `of several that were asked at the same time only one executes`(seed: UInt64, limit: Int) {
+  func `only one of several operations evaluated at the same time executes`(
+    seed: UInt64,
+    limit: Int
+  ) {
     let world = World(seed: seed, limit: limit)
     let isDone = Changing(false)
     let imports = (0..<4).map { makeImport("import \($0)", isDone) }
@@ -30,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(200))
-  func `of several that waited for the claim only one executes`(seed: UInt64) {
+  func `only one of several operations that waited for the claim executes`(seed: UInt64) {
     let world = World(seed: seed)
     let isDone = Changing(false)
     let holder = Work.open("holder")
@@ -47,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(100))
-  func `of several that are started by hand only one executes`(seed: UInt64) {
+  func `only one of several manually started operations executes`(seed: UInt64) {
     let world = World(seed: seed)
     let isDone = Changing(false)
     let imports = (0..<3).map { makeImport("import \($0)", isDone) }

@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func `takes what the claims that it is made of do`() {
+  @Test func `a custom claim takes all claims that it is composed of`() {
     let world = World()
     let pool = world.pool(2)
     let device = Device("device", MutuallyExclusive("lens"), ResourceUnits(1, of: pool))
@@ -29,7 +29,7 @@ import Testing
     world.finishAll([work, unit])
   }
 
-  @Test func `is what errors name`() {
+  @Test func `errors name the custom claim instead of its parts`() {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("lens"))
     let work = Work.claiming("work", Device("device", MutuallyExclusive("lens", whenBusy: .fail)))
@@ -39,7 +39,7 @@ import Testing
     world.finishAll([holder])
   }
 
-  @Test func `of nothing is free`() {
+  @Test func `a claim without requests is always free`() {
     let world = World()
     let work = Work.claiming("work", Device("nothing"))
     world.run(work)
@@ -47,7 +47,7 @@ import Testing
     world.finishAll([work])
   }
 
-  @Test func `is asked once, when it is attached`() {
+  @Test func `the requests of a claim are read once when it is attached`() {
     struct Counting: OperationClaim {
       let asked: Counter
       var name: String { "counting" }

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `when it is raised, lets in what waits, in order`(seed: UInt64) {
+  func `a raised capacity admits waiting operations in order`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(1)
     let works = (0..<4).map { Self.claiming("w\($0)", 1, of: pool) }
@@ -23,8 +23,8 @@ import Testing
     #expect(works.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test func `when it is lowered, leaves what runs alone and lets nothing in until there is room`()
-  {
+  @Test
+  func `a lowered capacity leaves running operations alone and admits none until units are free`() {
     let world = World()
     let pool = world.pool(4)
     let works = (0..<6).map { Self.claiming("w\($0)", 1, of: pool) }
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `when it is too small by now, fails what waits for more, and lets the next in`(
+  func `a lowered capacity fails an operation that needs more and admits the next`(
     byHand: Bool
   ) {
     let world = World()
@@ -73,7 +73,7 @@ import Testing
     #expect(late.claimError == .exceedsCapacity(needed: 5, capacity: 4))
   }
 
-  @Test func `is looked at by what waits for another claim at the moment`() {
+  @Test func `a lowered capacity fails an operation that waits for another claim and needs more`() {
     let world = World()
     let pool = world.pool(5)
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -86,7 +86,7 @@ import Testing
     world.finishAll([holder])
   }
 
-  @Test func `doesn't take from children what their group holds`() {
+  @Test func `a lowered capacity leaves children the units that their group holds`() {
     let world = World()
     let pool = world.pool(4)
     let children = (0..<4).map { Self.claiming("c\($0)", 2, of: pool) }
@@ -101,7 +101,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `when it is lowered, ends a wait that would complete a cycle now`() {
+  @Test func `a lowered capacity ends a wait that now completes a cycle`() {
     let world = World()
     let pool = world.pool(5)
     let holder = Self.claiming("holder", 3, of: pool)
@@ -124,7 +124,7 @@ import Testing
     #expect(group.isFinished)
   }
 
-  @Test func `can be changed from any callback of an operation that uses it`() {
+  @Test func `the capacity can be changed from any callback of an operation that uses it`() {
     let world = World()
     let pool = world.pool(1)
     let first = Work("first")
@@ -144,7 +144,7 @@ import Testing
 
   /// However it changes, nothing starts for which there are too few units at that moment.
   @Test(arguments: seeds)
-  func `is never exceeded by what starts`(seed: UInt64) {
+  func `started operations never exceed the capacity when they start`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(4)
     let used = Counter()

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `counts the start, and not the time at which the operation came`(seed: UInt64) {
+  func `a rate counts the start of an operation rather than its arrival`(seed: UInt64) {
     let starts = Self.run(
       5,
       RateLimit("calls", 2, per: .seconds(600)),
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `counts starts that waited for units of a pool`(seed: UInt64) {
+  func `a rate counts starts that waited for units of a pool`(seed: UInt64) {
     let world = World(seed: seed)
     let simulation = world.simulation
     let pool = ResourcePool("pool", capacity: 3, domain: simulation.environment.claimDomain)
@@ -77,7 +77,7 @@ import Testing
 
   /// Operations whose times, claims and rates are random: no bucket ever gives more than it has.
   @Test(arguments: Effort.seeds(200))
-  func `never starts more than the bucket has`(seed: UInt64) {
+  func `a rate never starts more operations than its bucket has tokens`(seed: UInt64) {
     var random = Random(seed)
     let world = World(seed: seed)
     let simulation = world.simulation

@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Each of them finds a bucket that is full, wherever the last clock was in memory.
-  @Test func `is not inherited by a clock that comes when another is gone`() async throws {
+  @Test func `a new clock doesn't inherit the bucket of a released clock`() async throws {
     let domain = ClaimDomain()
     for _ in 0..<Effort.rounds(200) {
       let queue = AdvancedOperationQueue(
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `is forgotten when its clock is gone, by whatever is claimed then`() async throws {
+  @Test func `a bucket is removed after its clock is gone whatever is claimed next`() async throws {
     let domain = ClaimDomain()
     for number in 0..<2_000 {
       let queue = AdvancedOperationQueue(
@@ -53,7 +53,7 @@ import Testing
     #expect(domain.resourceCount <= 128)
   }
 
-  @Test func `stays as long as its clock may be asked`() {
+  @Test func `a bucket stays as long as its clock is in use`() {
     let world = World()
     let limit = RateLimit("calls", 1, per: .seconds(60), whenBusy: .skip)
     let first = Work.claiming("first", limit)

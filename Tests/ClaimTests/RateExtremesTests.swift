@@ -9,7 +9,7 @@ import Testing
   ]
 
   @Test(arguments: longest, [Duration.zero, .seconds(1), .seconds(1e15)])
-  func `lets the count in, and then none, when that takes for ever`(
+  func `a rate of endless duration starts its count and then nothing`(
     duration: Duration,
     begin: Duration
   ) {
@@ -23,7 +23,10 @@ import Testing
     world.finishAll(works)
   }
 
-  @Test(arguments: longest) func `has others wait until the end of time`(duration: Duration) {
+  @Test(arguments: longest)
+  func `a rate of endless duration keeps other operations waiting until the end of time`(
+    duration: Duration
+  ) {
     let world = World()
     let limit = RateLimit("once", 1, per: duration)
     let works = (0..<3).map { Work.claiming("w\($0)", limit) }
@@ -36,7 +39,8 @@ import Testing
     #expect(works.count { $0.kind == .cancelled } == 2)
   }
 
-  @Test(arguments: longest) func `gets back what doesn't start`(duration: Duration) {
+  @Test(arguments: longest)
+  func `a bucket gets back a token if the operation doesn't start`(duration: Duration) {
     let rate = RateBucket.Rate(count: 1, duration: duration)
     let short = RateBucket.Rate(count: 1_000_000, duration: .seconds(1))
     var bucket = RateBucket(now: .seconds(5))
@@ -56,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 7, 1_000_003, Int.max - 1, .max])
-  func `counts parts of an attosecond, and takes them back`(count: Int) {
+  func `a bucket counts fractions of an attosecond and takes them back`(count: Int) {
     let rate = RateBucket.Rate(count: count, duration: .seconds(1))
     var bucket = RateBucket(now: .zero)
     /// When so many tokens have come back.
@@ -77,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.nanoseconds(1), .seconds(1), .seconds(Int64.max)])
-  func `holds any number`(duration: Duration) {
+  func `a rate may have any count`(duration: Duration) {
     let world = World()
     let limit = RateLimit("extreme", .max, per: duration, whenBusy: .fail)
     let works = (0..<100).map { Work.claiming("w\($0)", limit) }
@@ -86,7 +90,7 @@ import Testing
     world.finishAll(works)
   }
 
-  @Test func `never traps, whatever the time is`() {
+  @Test func `a bucket never traps whatever the time is`() {
     let rates = Self.longest.map { RateBucket.Rate(count: 3, duration: $0) }
     for now in Self.longest + [.seconds(-1e20), .zero] {
       var bucket = RateBucket(now: .zero)

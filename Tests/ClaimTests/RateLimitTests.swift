@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `lets the whole count start at once, and then evenly`(seed: UInt64) {
+  func `a rate limit starts its whole count immediately and then at even intervals`(seed: UInt64) {
     let world = World(seed: seed)
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 3, per: .seconds(3))
@@ -32,7 +32,7 @@ import Testing
     #expect(starts.entries == [0, 0, 0, 1, 2, 3, 4].map { .seconds($0) })
   }
 
-  @Test func `gives its tokens back to the attosecond where a duration can't be divided`() {
+  @Test func `a rate limit returns tokens exactly even if the duration isn't divisible`() {
     let world = World()
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 3, per: .seconds(1))
@@ -44,7 +44,7 @@ import Testing
     )
   }
 
-  @Test func `is full again after a pause, and never fuller`() {
+  @Test func `a rate limit is full after a pause and never fuller`() {
     let world = World()
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 2, per: .seconds(2))
@@ -56,7 +56,7 @@ import Testing
     #expect(starts.entries == [0, 0, 100, 100, 101, 102].map { .seconds($0) })
   }
 
-  @Test func `refills continuously`() {
+  @Test func `a rate limit refills continuously`() {
     let world = World()
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 2, per: .seconds(2))
@@ -71,7 +71,7 @@ import Testing
   /// The definition of a token bucket, start by start: in no time from an earlier start on are
   /// there more than the count and what came back meanwhile.
   @Test(arguments: seeds)
-  func `starts each at the first moment that a token bucket allows`(seed: UInt64) {
+  func `a rate limit starts each operation as early as a token bucket allows`(seed: UInt64) {
     var random = Random(seed)
     let count = Int.random(in: 1...5, using: &random)
     let interval = Int.random(in: 1...20, using: &random)
@@ -95,7 +95,7 @@ import Testing
     #expect(starts.entries == expected.map { .milliseconds($0) })
   }
 
-  @Test func `that is written inline in a loop limits as one that was stored`() {
+  @Test func `a rate limit created inside a loop limits like a stored one`() {
     let world = World()
     let starts = Log<Duration>()
     let works = Self.works(4, in: world, starts) { _ in RateLimit("calls", 2, per: .seconds(2)) }
@@ -104,7 +104,7 @@ import Testing
     #expect(starts.entries == [0, 0, 1, 2].map { .seconds($0) })
   }
 
-  @Test func `is one bucket for claims with equal keys in several queues`() {
+  @Test func `rate limits with equal keys share one bucket in several queues`() {
     let world = World()
     let starts = Log<Duration>()
     let queues = [world.queue, world.makeQueue(), world.makeQueue()]
@@ -114,7 +114,7 @@ import Testing
     #expect(starts.entries == [0, 1, 2].map { .seconds($0) })
   }
 
-  @Test func `is one bucket for all with the same key`() {
+  @Test func `rate limits share a bucket only if their keys are equal`() {
     let world = World()
     let starts = Log<Duration>()
     let keys = ["a", "a", "b"]
@@ -125,7 +125,7 @@ import Testing
     #expect(starts.entries == [.zero, .zero, .seconds(1)])
   }
 
-  @Test func `counts every start for every rate of its key`() {
+  @Test func `a start counts for every rate of its key`() {
     let world = World()
     let starts = Log<Duration>()
     let works = Self.works(6, in: world, starts) { _ in RateLimit("api", 2, per: .seconds(2)) }
@@ -136,7 +136,7 @@ import Testing
     #expect(starts.entries == [0, 0, 1, 10, 20, 30].map { .seconds($0) })
   }
 
-  @Test func `is another for environments with other clocks`() {
+  @Test func `a rate limit has a separate bucket for each clock`() {
     let world = World()
     let starts = Log<Duration>()
     let other = SimulatedEnvironment(seed: 2)
@@ -153,7 +153,7 @@ import Testing
     #expect(works[2].didExecute)
   }
 
-  @Test func `takes no token for one that waits for another claim`() {
+  @Test func `an operation that waits for another claim takes no token`() {
     let world = World()
     let limit = RateLimit("calls", 1, per: .seconds(1))
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -179,7 +179,7 @@ import Testing
     world.finishAll([both, other])
   }
 
-  @Test func `keeps those who are cancelled from nothing and gives others nothing`() {
+  @Test func `cancelled operations take no token and delay no one`() {
     let world = World()
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 1, per: .seconds(1))
@@ -195,7 +195,7 @@ import Testing
     #expect(world.simulation.now == .seconds(1))
   }
 
-  @Test func `with fail is an error, with skip is nothing to do, with cancelHolder is a wait`() {
+  @Test func `each policy for a busy rate fails, skips or waits`() {
     let world = World()
     let starts = Log<Duration>()
     let policies = [WhenBusy.wait, .fail, .skip, .cancelHolder]
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `holds for operations that are started by hand`(seed: UInt64) {
+  func `a rate limit applies to manually started operations`(seed: UInt64) {
     let world = World(seed: seed)
     let starts = Log<Duration>()
     let limit = RateLimit("calls", 1, per: .seconds(1))
@@ -230,7 +230,7 @@ import Testing
     #expect(starts.entries == [0, 1, 2].map { .seconds($0) })
   }
 
-  @Test func `lets a full queue go by`() {
+  @Test func `a rate limit overtakes operations whose queue is full`() {
     let world = World()
     let starts = Log<Duration>()
     let full = world.makeQueue(limit: 1)
@@ -250,7 +250,7 @@ import Testing
     #expect(starts.entries == [0, 1, 2].map { .seconds($0) })
   }
 
-  @Test func `has one timer for all who wait`() {
+  @Test func `a rate limit has one timer for all waiting operations`() {
     let world = World()
     let clock = CountingClock(world.simulation)
     var environment = world.simulation.environment

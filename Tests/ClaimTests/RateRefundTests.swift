@@ -47,7 +47,7 @@ import Testing
     return work
   }
 
-  @Test func `is given back when a dependency holds it back`() throws {
+  @Test func `a start is refunded if a dependency delays the operation`() throws {
     let heldBack = Counter()
     let report = try exploreSchedules { simulation in
       let late = Work("late")
@@ -65,14 +65,14 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `is given back when it is cancelled`(byHand: Bool) throws {
+  func `a start is refunded if the operation is cancelled`(byHand: Bool) throws {
     let report = try exploreSchedules { simulation in
       _ = try Self.run(simulation, byHand: byHand) { $0.cancel() }
     }
     #expect(report.isComplete)
   }
 
-  @Test func `is offered to a waiting operation when a condition says no at the start`() throws {
+  @Test func `a refunded start is offered to a waiting operation if a condition fails`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let holder = Work.open("holder")
@@ -102,7 +102,9 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `is given back when a condition that is asked again says no`(byHand: Bool) throws {
+  func `a start is refunded if a condition that is evaluated again isn't satisfied`(
+    byHand: Bool
+  ) throws {
     let report = try exploreSchedules { simulation in
       let answer = Changing(OperationConditionResult.satisfied)
       _ = try Self.run(simulation, byHand: byHand, condition: Immediate { _ in answer.value }) {
@@ -112,7 +114,7 @@ import Testing
     #expect(report.isComplete)
   }
 
-  @Test func `lets the next one start that waits for it`() throws {
+  @Test func `a refunded start lets the next waiting operation start`() throws {
     let report = try exploreSchedules(depthFirst: Effort.schedules(10_000)) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let holder = Work.open("holder")
@@ -147,7 +149,7 @@ import Testing
 
   private static let two = RateBucket.Rate(count: 2, duration: .seconds(2))
 
-  @Test func `leaves the bucket as it was when nothing has happened since`() {
+  @Test func `a refund leaves the bucket unchanged if no time has passed`() {
     var bucket = RateBucket(now: .zero)
     let starts = [bucket.started([Self.two]), bucket.started([Self.two])]
     #expect(bucket.allowedAt([Self.two]) == .seconds(1))
@@ -157,7 +159,7 @@ import Testing
     #expect(bucket.allowedAt([Self.two]) == .seconds(-1))
   }
 
-  @Test func `gives back only what has not come back by itself`() {
+  @Test func `a refund returns only tokens that time hasn't restored`() {
     var bucket = RateBucket(now: .zero)
     let first = bucket.started([Self.two])
     bucket.timePassed(to: .milliseconds(900))
@@ -175,7 +177,7 @@ import Testing
     #expect(!late.isFull(at: .milliseconds(5_999)))
   }
 
-  @Test func `is not given back to a rate that has not counted it`() {
+  @Test func `a start isn't refunded to a rate that hasn't counted it`() {
     var bucket = RateBucket(now: .zero)
     let first = bucket.started([Self.two])
     let other = RateBucket.Rate(count: 1, duration: .seconds(10))

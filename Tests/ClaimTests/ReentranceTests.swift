@@ -16,7 +16,7 @@ import Testing
     return group
   }
 
-  @Test func `enters it, one child at a time`() {
+  @Test func `children of a group that holds a claim enter it one at a time`() {
     let world = World()
     let children = (0..<3).map { Work.claiming("c\($0)", MutuallyExclusive("a")) }
     let group = Self.group(MutuallyExclusive("a"), in: world) { children }
@@ -29,7 +29,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `is let in before those outside, who wait for the group`() {
+  @Test func `a child enters its group's claim before operations that wait outside`() {
     let world = World()
     let children = (0..<2).map { Work.claiming("c\($0)", MutuallyExclusive("a")) }
     let group = Self.group(MutuallyExclusive("a"), in: world) { children[0] }
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `enters it however deep it is, and lends it on`(seed: UInt64) {
+  func `nested children enter their outer group's claim one at a time`(seed: UInt64) {
     let world = World(seed: seed)
     let inside = Counter()
     func leaf(_ name: String) -> ResultOperation<Void> {
@@ -79,7 +79,7 @@ import Testing
     #expect(inside.peak == 1)
   }
 
-  @Test func `fails or is skipped only when another child is in`() {
+  @Test func `a child fails or is skipped only if another child holds the claim`() {
     let world = World()
     let first = Work.claiming("first", MutuallyExclusive("a", whenBusy: .fail))
     let group = Self.group(MutuallyExclusive("a"), in: world) { first }
@@ -94,7 +94,7 @@ import Testing
     #expect(group.kind == .failed)
   }
 
-  @Test func `cancels other children to get in, and never its own group`() {
+  @Test func `a child with cancelHolder cancels other children and never its own group`() {
     let world = World()
     let first = Work.claiming("first", MutuallyExclusive("a"))
     let group = Self.group(MutuallyExclusive("a"), in: world) { first }
@@ -108,7 +108,7 @@ import Testing
     #expect(group.isFinished)
   }
 
-  @Test func `of a category for several enters the place of its group, one child at a time`() {
+  @Test func `children of a limited category share their group's place one at a time`() {
     let world = World()
     let limit = MutuallyExclusive("a", limit: 3)
     let other = Work.claiming("other", limit)
@@ -124,7 +124,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `obeys its own limit`() {
+  @Test func `a child obeys the limit of its own claim`() {
     let world = World()
     let other = Work.claiming("other", MutuallyExclusive("a", limit: 2))
     world.run(other)
@@ -138,7 +138,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `uses the units of its group, several children at a time`() {
+  @Test func `several children use their group's units at the same time`() {
     let world = World()
     let pool = world.pool(3)
     let children = (0..<4).map { Work.claiming("c\($0)", ResourceUnits(1, of: pool)) }
@@ -156,7 +156,7 @@ import Testing
     world.finishAll([outside])
   }
 
-  @Test func `takes only what its group lacks from the pool`() {
+  @Test func `a child takes only the missing units from the pool`() {
     let world = World()
     let pool = world.pool(5)
     let child = Work.claiming("child", ResourceUnits(4, of: pool))
@@ -179,7 +179,7 @@ import Testing
     world.finishAll([all])
   }
 
-  @Test func `that a child has produced is one as well`() {
+  @Test func `an operation that a child produced uses its group's claim`() {
     let world = World()
     let produced = Work.claiming("produced", MutuallyExclusive("a"))
     let child = Work("child") { child in
@@ -192,7 +192,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `takes a token of its own from a rate limit`() {
+  @Test func `a child takes its own token from a rate limit`() {
     let world = World()
     let limit = RateLimit("calls", 1, per: .seconds(1))
     let child = Work("child")
@@ -202,7 +202,7 @@ import Testing
     #expect(world.simulation.now == .seconds(1))
   }
 
-  @Test func `that is cancelled while it waits lets no one in`() {
+  @Test func `a child that is cancelled while it waits admits no other child`() {
     let world = World()
     let children = (0..<3).map { Work.claiming("c\($0)", MutuallyExclusive("a")) }
     let group = Self.group(MutuallyExclusive("a"), in: world) { children }

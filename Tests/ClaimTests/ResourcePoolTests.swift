@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 @Suite struct `Units of a resource pool` {
-  @Test func `are taken by as many as there are units for`() {
+  @Test func `as many operations hold units as the pool has units for`() {
     let world = World()
     let pool = world.pool(10)
     let works = (0..<4).map { Work.claiming("w\($0)", ResourceUnits(3, of: pool)) }
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are never more than there are`(seed: UInt64) {
+  func `operations never hold more units than the pool has`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(7)
     let used = Counter()
@@ -38,7 +38,7 @@ import Testing
     #expect(used.count == 0)
   }
 
-  @Test func `are kept for a large claim by those that come later`() {
+  @Test func `later operations leave units to an earlier large claim`() {
     let world = World()
     let pool = world.pool(10)
     let first = Work.claiming("first", ResourceUnits(4, of: pool))
@@ -59,7 +59,7 @@ import Testing
     #expect(small.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test func `that a cancelled large claim kept go to those behind it`() {
+  @Test func `units reserved for a cancelled large claim go to later operations`() {
     let world = World()
     let pool = world.pool(10)
     let holder = Work.claiming("holder", ResourceUnits(5, of: pool))
@@ -73,7 +73,7 @@ import Testing
     world.finishAll([holder, small])
   }
 
-  @Test func `are not kept for one whose queue is suspended`() {
+  @Test func `units aren't reserved for an operation whose queue is suspended`() {
     let world = World()
     let pool = world.pool(10)
     let suspended = world.makeQueue()
@@ -93,7 +93,7 @@ import Testing
     #expect(large.kind == .succeeded)
   }
 
-  @Test func `are not kept for one whose queue is full`() {
+  @Test func `units aren't reserved for an operation whose queue is full`() {
     let world = World()
     let pool = world.pool(10)
     let full = world.makeQueue(limit: 1)
@@ -113,7 +113,7 @@ import Testing
     #expect(large.kind == .succeeded)
   }
 
-  @Test func `are not kept for one that waits for another claim`() {
+  @Test func `units aren't reserved for an operation that waits for another claim`() {
     let world = World()
     let pool = world.pool(10)
     let holder = Work.claiming("holder", MutuallyExclusive("database"))
@@ -131,7 +131,10 @@ import Testing
   }
 
   @Test(arguments: WhenBusy.allCases, [false, true])
-  func `that the pool will never have are an error`(whenBusy: WhenBusy, isBusy: Bool) {
+  func `a claim for more units than the pool's capacity is an error`(
+    whenBusy: WhenBusy,
+    isBusy: Bool
+  ) {
     let world = World()
     let pool = world.pool(2)
     let holder = Work.claiming("holder", ResourceUnits(2, of: pool))
@@ -147,7 +150,7 @@ import Testing
     world.finishAll([holder])
   }
 
-  @Test func `add up when they are claimed several times`() {
+  @Test func `units that are claimed several times add up`() {
     let world = World()
     let pool = world.pool(5)
     let work = Work.claiming("work", ResourceUnits(2, of: pool), ResourceUnits(2, of: pool))
@@ -162,7 +165,7 @@ import Testing
     world.finishAll([work, one])
   }
 
-  @Test func `none are always free, and one of an empty pool never is`() {
+  @Test func `zero units are always free and one unit of an empty pool never is`() {
     let world = World()
     let empty = world.pool(0)
     let none = Work.claiming("none", ResourceUnits(0, of: empty, whenBusy: .fail))
@@ -174,7 +177,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `of two pools with one name are different`() {
+  @Test func `units of two pools with equal names are independent`() {
     let world = World()
     let pools = [world.pool(1), world.pool(1)]
     let works = pools.map { Work.claiming("work", ResourceUnits(1, of: $0)) }
@@ -184,7 +187,7 @@ import Testing
     world.finishAll(works)
   }
 
-  @Test func `with fail are an error that names all who hold some`() {
+  @Test func `units with fail cause an error that names all holders`() {
     let world = World()
     let pool = world.pool(3, "licences")
     let holders = (0..<3).map { Work.claiming("h\($0)", ResourceUnits(1, of: pool)) }
@@ -196,7 +199,7 @@ import Testing
     world.finishAll(holders)
   }
 
-  @Test func `with fail or skip are busy also when an earlier one waits for them`() {
+  @Test func `units with fail or skip are busy if an earlier operation waits for them`() {
     let world = World()
     let pool = world.pool(10)
     let holder = Work.claiming("holder", ResourceUnits(5, of: pool))
@@ -209,7 +212,7 @@ import Testing
     world.finishAll([holder, large])
   }
 
-  @Test func `with cancelHolder are taken over from all who hold some`() {
+  @Test func `units with cancelHolder are taken over from all holders`() {
     let world = World()
     let pool = world.pool(3)
     let holders = (0..<3).map { Work.claiming("h\($0)", ResourceUnits(1, of: pool)) }
@@ -222,7 +225,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of two pools in opposite order, in queues with one slot, leave nobody behind`(
+  func `operations that claim two pools in opposite order all finish`(
     seed: UInt64
   ) {
     let world = World(seed: seed)
@@ -247,7 +250,7 @@ import Testing
     #expect(queues.allSatisfy { $0.operationCount == 0 })
   }
 
-  @Test(.watched) func `on threads leave nobody behind`() async throws {
+  @Test(.watched) func `operations that claim units on threads all finish`() async throws {
     let domain = ClaimDomain()
     let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
     let pool = ResourcePool(capacity: 5, domain: domain)

@@ -43,7 +43,7 @@ import Testing
     return claim
   }
 
-  @Test func `as many units are missing as a pool has too few`() {
+  @Test func `the number of missing units is the difference to the pool's capacity`() {
     for (capacity, used, units) in [(5, 0, 5), (5, 2, 3), (5, 3, 3), (3, 3, 1), (0, 0, 1)] {
       let pool = ResourcePool(capacity: capacity)
       let resource = Self.resource(for: ResourceUnits(1, of: pool).requests[0])
@@ -100,7 +100,7 @@ import Testing
     #expect(resource.holders.map { ObjectIdentifier($0.claim) } == expected)
   }
 
-  @Test func `what a group holds is the whole resource of its children`() {
+  @Test func `a group's share is the whole resource of its children`() {
     let pool = ResourcePool(capacity: 5)
     let outer = Self.resource(for: ResourceUnits(3, of: pool).requests[0])
     let room = Resource(inside: Self.part(ResourceUnits(3, of: pool).requests[0], of: outer))

@@ -91,7 +91,7 @@ import Testing
     pair.release()
   }
 
-  @Test func `others aren't asked again`() {
+  @Test func `conditions that aren't immediate aren't evaluated again`() {
     let world = World()
     let holder = Work.open()
     holder.addClaim(MutuallyExclusive("a"))

@@ -66,7 +66,10 @@ import Testing
   }
 
   @Test(arguments: [-1, 2], [false, true])
-  func `comes before that of those who came later`(limit: Int, byHand: Bool) throws {
+  func `an operation that is evaluated again starts before later arrivals`(
+    limit: Int,
+    byHand: Bool
+  ) throws {
     let report = try exploreSchedules { try Self.run($0, limit: limit, byHand: byHand) }
     #expect(report.isComplete)
   }
@@ -77,7 +80,7 @@ import Testing
     ],
     [false, true]
   )
-  func `goes to the next if the answer is no`(
+  func `the claim goes to the next operation if the condition isn't satisfied`(
     answer: OperationConditionResult,
     byHand: Bool
   ) throws {
@@ -86,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [OperationConditionResult.satisfied, .failed(Flaw(1))], [false, true])
-  func `goes to the next if it is cancelled meanwhile`(
+  func `the claim goes to the next operation if the first is cancelled during evaluation`(
     answer: OperationConditionResult,
     byHand: Bool
   ) throws {
@@ -96,7 +99,8 @@ import Testing
     #expect(report.isComplete || Effort.isOrdinary)
   }
 
-  @Test func `waits for a dependency that the condition adds when it is asked again`() throws {
+  @Test
+  func `an operation waits for a dependency that its condition adds during reevaluation`() throws {
     let agains = Counter()
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)

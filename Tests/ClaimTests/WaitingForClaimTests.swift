@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `takes no slot`() {
+  @Test func `an operation that waits for a claim holds no slot`() {
     let world = World(limit: 2)
     let holder = Self.claiming("holder")
     let waiters = (0..<3).map { Self.claiming("w\($0)") }

@@ -16,7 +16,7 @@ import Testing
     return holder
   }
 
-  @Test func `with wait is waited for`() {
+  @Test func `an operation waits for a claim with wait until the holder finishes`() {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
@@ -28,7 +28,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `with fail is an error that names the holder`() {
+  @Test func `a busy claim with fail causes an error that names the holder`() {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
@@ -44,7 +44,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `with skip is nothing to do, and no error`() {
+  @Test func `a busy claim with skip skips the operation without an error`() {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with cancelHolder is taken over once the holder has ended`(seed: UInt64) {
+  func `a claim with cancelHolder is acquired after the holder has finished`(seed: UInt64) {
     let world = World(seed: seed)
     let holder = Self.holding("holder", in: world, policy: .whenFinishIsCalled)
     let work = Work("work")
@@ -77,7 +77,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `with cancelHolder all who stand in the way are cancelled`() {
+  @Test func `a claim with cancelHolder cancels all holders that exclude the operation`() {
     let world = World()
     let holders = (0..<3).map { number in
       let holder = Work.open("h\(number)")
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip, .cancelHolder, .wait])
-  func `that is free is taken, whatever was to be done otherwise`(whenBusy: WhenBusy) {
+  func `a free claim is acquired whatever its policy is`(whenBusy: WhenBusy) {
     let world = World()
     let work = Work()
     work.addClaim(MutuallyExclusive("a", whenBusy: whenBusy))
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip])
-  func `one that is refused holds none of its other claims`(whenBusy: WhenBusy) {
+  func `a refused operation holds none of its other claims`(whenBusy: WhenBusy) {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let work = Work()
@@ -156,7 +156,7 @@ import Testing
 
 /// What `.cancelHolder` does beyond the one holder.
 @Suite struct `An operation that cancels the holders of its claims` {
-  @Test func `cancels those of all of its claims, and of those only`() {
+  @Test func `an operation cancels the holders of its cancelHolder claims only`() {
     let world = World()
     let holders = ["a", "b", "c", "d"].map { Work.claiming($0, MutuallyExclusive($0)) }
     for holder in holders { world.run(holder) }
@@ -175,7 +175,7 @@ import Testing
     world.finishAll([work] + holders)
   }
 
-  @Test func `keeps its turn, before those who come and behind those who were there`() {
+  @Test func `an operation that cancels holders keeps its place in FIFO order`() {
     let world = World()
     let holder = Work.open("holder", policy: .whenFinishIsCalled)
     holder.addClaim(MutuallyExclusive("a"))
@@ -195,7 +195,9 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `keeps its turn when a holder ends as soon as it is cancelled`(seed: UInt64) throws {
+  func `an operation keeps its place if the holder ends as soon as it is cancelled`(
+    seed: UInt64
+  ) throws {
     let world = World(seed: seed)
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     world.run(holder)
@@ -211,7 +213,8 @@ import Testing
     #expect(late.kind == .succeeded)
   }
 
-  @Test func `waits among others of its kind, and leaves no trace when it is cancelled`() {
+  @Test
+  func `an operation with cancelHolder waits behind its like and leaves no trace when cancelled`() {
     let world = World()
     let holder = Work.open("holder", policy: .whenFinishIsCalled)
     holder.addClaim(MutuallyExclusive("a"))
@@ -229,7 +232,7 @@ import Testing
     #expect(works[2].kind == .succeeded)
   }
 
-  @Test func `leaves alone what waits, and what is in its way only by having come first`() {
+  @Test func `an operation with cancelHolder doesn't cancel waiting operations`() {
     let world = World()
     let pool = world.pool(10)
     let holder = Work.claiming("holder", ResourceUnits(5, of: pool))

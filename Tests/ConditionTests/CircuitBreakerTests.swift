@@ -42,7 +42,7 @@ import Testing
     (work.errors.first as? OperationConditionError)?.underlying as? CircuitClosed.Open
   }
 
-  @Test func `is closed until so many have failed`() {
+  @Test func `a circuit breaker is closed until the given number of failures`() {
     let circuit = Circuit(failures: 3)
     for _ in 0..<2 { circuit.call(.failing()) }
     #expect(circuit.breaker.state == .closed)
@@ -58,7 +58,7 @@ import Testing
     )
   }
 
-  @Test func `starts to count anew after a success`() {
+  @Test func `a circuit breaker restarts its count of failures after a success`() {
     let circuit = Circuit(failures: 2)
     for _ in 0..<5 {
       circuit.call(.failing())
@@ -67,7 +67,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `stays open for the cooldown, and refused operations don't prolong it`() {
+  @Test func `a circuit breaker stays open for the cooldown even if it refuses operations`() {
     let circuit = Circuit()
     circuit.open()
     for second in 0..<10 {
@@ -108,7 +108,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `is open for a whole cooldown after a probe that failed`() {
+  @Test func `a circuit breaker is open for a whole cooldown after a failed probe`() {
     let circuit = Circuit()
     circuit.halfOpen()
     #expect(circuit.call(.failing()).didExecute)
@@ -119,7 +119,7 @@ import Testing
     #expect(circuit.breaker.state == .halfOpen)
   }
 
-  @Test func `gives the place of a probe that did not execute to the next`() {
+  @Test func `the next operation becomes the probe if the first probe doesn't execute`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let skipped = Work()
@@ -139,7 +139,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `is tried by one that starts, and not by one that waits for a claim or a slot`() {
+  @Test func `a half-open circuit is probed by a starting operation rather than a waiting one`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -166,7 +166,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `is tried by one that waited, if no other one tries when its turn comes`() {
+  @Test func `an operation that waited becomes the probe if no other operation probes`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is tried by one of those that waited for the same claim`(seed: UInt64) {
+  func `only one of several operations that waited for the same claim probes`(seed: UInt64) {
     let circuit = Circuit(seed: seed)
     circuit.halfOpen()
     let holder = Work.claiming("holder", MutuallyExclusive("a", limit: 1))
@@ -201,7 +201,7 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
-  @Test func `isn't kept from others by one that gets a dependency when it starts`() {
+  @Test func `an operation that gets a dependency at its start doesn't block other probes`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let late = Work.open("late")
@@ -222,7 +222,7 @@ import Testing
     #expect(waiting.kind == .succeeded)
   }
 
-  @Test func `is tried by one that is started manually`() {
+  @Test func `a manually started operation probes a half-open circuit`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let probe = Work.open("probe")
@@ -241,7 +241,7 @@ import Testing
   }
 
   @Test(arguments: Asking.allCases)
-  func `isn't tried by one that only asks, or that runs whatever the answer is`(asking: Asking) {
+  func `an operation that only reads the state doesn't probe the circuit`(asking: Asking) {
     let circuit = Circuit()
     circuit.halfOpen()
     let closed = CircuitClosed(circuit.breaker)
@@ -261,7 +261,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `lets an alternative run while another one tries`() {
+  @Test func `an operation with an alternative condition executes while another one probes`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let closed = CircuitClosed(circuit.breaker)
@@ -283,7 +283,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `lets the next one try when a probe has run for a whole cooldown`() {
+  @Test func `the next operation probes if the first probe takes a whole cooldown`() {
     let circuit = Circuit(cooldown: .seconds(10))
     circuit.halfOpen()
     let first = circuit.call(.open("first"))
@@ -303,7 +303,7 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
-  @Test func `without a cooldown lets a probe run for as long as it takes`() {
+  @Test func `a circuit breaker without a cooldown lets a probe run as long as needed`() {
     let circuit = Circuit(failures: 1, cooldown: .zero)
     circuit.call(.failing())
     let probe = circuit.call(.open("probe"))
@@ -313,7 +313,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `gives the place of a probe that was cancelled to the next`() {
+  @Test func `the next operation becomes the probe if the first probe is cancelled`() {
     let circuit = Circuit()
     circuit.halfOpen()
     let probe = circuit.call(.open())
@@ -324,7 +324,7 @@ import Testing
     #expect(circuit.call(.open()).isExecuting)
   }
 
-  @Test func `keeps the place of a probe that the program has let go of`() throws {
+  @Test func `a probe keeps its place even if the program has released it`() throws {
     let circuit = Circuit()
     circuit.halfOpen()
     weak var kept: Work?
@@ -341,7 +341,9 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `counts neither what was cancelled nor what did not execute`() {
+  @Test
+  func `a circuit breaker counts neither cancelled operations nor operations that didn't execute`()
+  {
     let circuit = Circuit(failures: 1)
     let cancelled = circuit.call(.open())
     cancelled.cancel(withError: Flaw(1))
@@ -355,7 +357,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `counts a timeout of what executed as a failure`() {
+  @Test func `a circuit breaker counts a timeout of an executing operation as a failure`() {
     let circuit = Circuit(failures: 1)
     let slow = Work.open()
     slow.addObserver(TimeoutObserver(.seconds(5)))
@@ -379,7 +381,7 @@ import Testing
     Circuit(failures: failures) { ($0 as? Flaw)?.number != 404 }
   }
 
-  @Test func `isn't opened by an error that doesn't count, which is an answer`() {
+  @Test func `an error that doesn't count closes the circuit like a success`() {
     let circuit = Self.counting(2)
     for _ in 1...5 {
       circuit.call(.failing("down", 500))
@@ -394,7 +396,7 @@ import Testing
     #expect(circuit.breaker.state == .closed)
   }
 
-  @Test func `counts a failure if one of its root causes counts, however it came`() {
+  @Test func `a circuit breaker counts a failure if one of its root causes counts`() {
     for (flaws, state) in [([404], .closed), ([404, 500], .open)]
       as [([Int], CircuitBreaker.State)]
     {
@@ -412,7 +414,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `asks about a time limit, which is neither if it doesn't count`(counts: Bool) {
+  func `a timeout that doesn't count is neither a failure nor a success`(counts: Bool) {
     let circuit = Circuit(failures: 2) { !($0 is OperationTimeout) || counts }
     circuit.call(.failing())
     let slow = Work.open("slow")
@@ -425,7 +427,7 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
-  @Test func `ignores, while it isn't closed, the ends of those that had begun before`() {
+  @Test func `an open circuit ignores the ends of operations that began earlier`() {
     let circuit = Circuit()
     let early = (0..<4).map { _ in circuit.call(.open()) }
     circuit.open()
@@ -447,7 +449,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 3])
-  func `watches what the condition is attached to, also as a part of others`(nesting: Int) {
+  func `a circuit breaker observes operations even if its condition is nested`(nesting: Int) {
     let circuit = Circuit(failures: 1)
     let closed = CircuitClosed(circuit.breaker)
     let conditions: [any OperationCondition] = [
@@ -459,7 +461,7 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
-  @Test func `counts an operation once, however often it is attached`() {
+  @Test func `a circuit breaker counts an operation once even if it is attached repeatedly`() {
     let circuit = Circuit(failures: 2)
     let work = Work.failing()
     work.addObserver(circuit.breaker)
@@ -473,7 +475,7 @@ import Testing
     #expect(circuit.breaker.state == .open)
   }
 
-  @Test func `refuses an operation that waited for a slot while the circuit was opened`() {
+  @Test func `a circuit that opened refuses an operation that waited for a slot`() {
     let circuit = Circuit(failures: 1)
     circuit.world.queue.maxConcurrentOperationCount = 1
     let first = circuit.call(.open("first"))
@@ -484,7 +486,7 @@ import Testing
     #expect(!second.didExecute)
   }
 
-  @Test(.watched) func `on threads lets one try at a time`() async throws {
+  @Test(.watched) func `a circuit breaker on threads admits one probe at a time`() async throws {
     let domain = ClaimDomain()
     let queue = AdvancedOperationQueue(environment: OperationEnvironment(claimDomain: domain))
     queue.maxConcurrentOperationCount = 8

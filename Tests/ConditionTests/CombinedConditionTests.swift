@@ -28,7 +28,10 @@ import Testing
   }
 
   @Test(arguments: 0..<9, [false, true])
-  func `both, in order, up to the first that doesn't hold`(pair: Int, isImmediate: Bool) async {
+  func `a conjunction evaluates its parts in order until one isn't satisfied`(
+    pair: Int,
+    isImmediate: Bool
+  ) async {
     let results = [Self.results[pair / 3], Self.results[pair % 3]]
     let asked = Log<Int>()
     let pieces = Self.conditions(results, isImmediate, asked)
@@ -44,7 +47,10 @@ import Testing
   }
 
   @Test(arguments: 0..<9, [false, true])
-  func `either, in order, up to the first that holds`(pair: Int, isImmediate: Bool) async {
+  func `a disjunction evaluates its parts in order until one is satisfied`(
+    pair: Int,
+    isImmediate: Bool
+  ) async {
     let results = [Self.results[pair / 3], Self.results[pair % 3]]
     let asked = Log<Int>()
     let pieces = Self.conditions(results, isImmediate, asked)
@@ -64,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `of nothing, all hold and none does`() async {
+  @Test func `an empty conjunction is satisfied and an empty disjunction isn't`() async {
     #expect(await evaluate(AllOf([]), for: Work()).isSatisfied)
     #expect(await evaluate(AnyOf([]), for: Work()).errors.first is AnyOf.NoneHolds)
   }
@@ -127,7 +133,7 @@ import Testing
     Immediate(name, always: .failed(Flaw(1)))
   }
 
-  @Test func `are named with what they are made of in brackets`() {
+  @Test func `compound conditions are named after their parts in brackets`() {
     let (a, b, c) = (Self.no("a"), Self.no("b"), Self.no("c"))
     #expect((a && b && c).name == "a and b and c")
     #expect(((a || b) && c).name == "(a or b) and c")
@@ -137,7 +143,7 @@ import Testing
     #expect(SilentCondition(a && b).name == "a and b")
   }
 
-  @Test func `print the parts that did not hold as a tree`() {
+  @Test func `compound conditions print their unsatisfied parts as a tree`() {
     let (a, b, c) = (Self.no("a"), Self.no("b"), Self.no("c"))
     func tree(_ condition: any OperationCondition) -> String {
       let world = World()

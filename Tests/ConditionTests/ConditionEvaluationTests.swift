@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with stopAtFirstFailure, conditions are evaluated one after the other`(seed: UInt64) {
+  func `conditions are evaluated one after the other with stopAtFirstFailure`(seed: UInt64) {
     let world = World(seed: seed)
     let probes = (0..<3).map { _ in ConditionProbe() }
     let work = Work()
@@ -134,7 +134,7 @@ import Testing
     #expect(!world.simulation.log.contains("step: task"))
   }
 
-  @Test func `asynchronous conditions share a task`() {
+  @Test func `immediate and asynchronous conditions of an operation are evaluated in a task`() {
     let world = World()
     let work = Work("work")
     work.addCondition(Immediate())

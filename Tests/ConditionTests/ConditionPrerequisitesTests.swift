@@ -7,7 +7,7 @@ import Testing
 /// Operations that conditions bring along with `dependency(for:)`.
 @Suite struct `Prerequisites of conditions` {
   @Test(arguments: seeds)
-  func `are asked for once, after the operation's own dependencies`(seed: UInt64) {
+  func `a prerequisite is requested once after the operation's own dependencies`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let dependency = Work("dependency") {
@@ -35,7 +35,7 @@ import Testing
     #expect(log.entries == ["dependency", "asked for", "prerequisite", "condition", "work"])
   }
 
-  @Test func `are no members of the dependencies`() {
+  @Test func `a prerequisite isn't one of the operation's dependencies`() {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     let dependency = Work("dependency")
@@ -74,7 +74,7 @@ import Testing
     #expect(work.errors.isEmpty)
   }
 
-  @Test func `are cancelled with the operation, with its reason`() {
+  @Test func `a prerequisite is cancelled with the operation and its reason`() {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     let work = Work()
@@ -87,7 +87,7 @@ import Testing
     #expect(prerequisite.flawNumbers == [3])
   }
 
-  @Test func `one that was in a queue before is waited for and not cancelled`() {
+  @Test func `a prerequisite from a queue is awaited and not cancelled with the operation`() {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     world.run(prerequisite)
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `take a slot of a full queue that the operation doesn't hold`() {
+  @Test func `a prerequisite takes a slot that the waiting operation doesn't hold`() {
     let world = World(limit: 1)
     let prerequisite = Work("prerequisite")
     let work = Work()
@@ -163,7 +163,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `run before a barrier that was added behind the operation`() {
+  @Test func `a prerequisite runs before a barrier that was added after the operation`() {
     let world = World()
     let log = Log<String>()
     let dependency = Work.open()
@@ -242,7 +242,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `may be operations of any class`(isCombined: Bool) {
+  func `a prerequisite may be an operation of any class`(isCombined: Bool) {
     let world = World()
     let runs = Counter()
     let blocks = (0..<4).map { _ in BlockOperation { runs.add() } }
@@ -312,7 +312,7 @@ import Testing
   // MARK: Slots
 
   @Test(arguments: [1, 4])
-  func `take no slots, so that others run while they wait`(limit: Int) {
+  func `waiting prerequisites take no slots and let other operations run`(limit: Int) {
     let world = World(limit: limit)
     let works = (0..<4).map { _ in Work() }
     let prerequisites = works.map { _ in Work.open("prerequisite") }
@@ -331,7 +331,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `execute although the limit is used up, which keeps the operation itself`() {
+  @Test func `a prerequisite executes although the limit keeps the operation itself waiting`() {
     let world = World(limit: 1)
     let holder = Work.open("holder")
     let (prerequisite, plain) = (Work("prerequisite"), BlockOperation {})
@@ -346,7 +346,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `hold their claims all the same, and pause without a slot`() {
+  @Test func `a prerequisite holds its claims and pauses without a slot`() {
     let world = World(limit: 1)
     let clock = world.simulation.environment.clock
     let attempts = Counter()
@@ -368,7 +368,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `don't start in a queue with no slots or that is suspended, nor before a barrier`() {
+  @Test func `a prerequisite doesn't start in a suspended queue or before a barrier`() {
     let world = World(limit: 1)
     let (first, second) = (Work.open("first"), Work.open("second"))
     let prerequisite = Work("prerequisite")
@@ -392,7 +392,9 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test(.heavy) func `that need other operations of the queue end under every schedule`() throws {
+  @Test(.heavy)
+  func `prerequisites that need other operations of the queue finish under every schedule`() throws
+  {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(1_000),
       randomSchedules: Effort.drawn(200)
@@ -422,7 +424,8 @@ import Testing
   // MARK: Shared
 
   @Test(arguments: [false, true])
-  func `that several operations share are cancelled with the last of them`(isCombined: Bool) {
+  func `a shared prerequisite is cancelled with the last operation that needs it`(isCombined: Bool)
+  {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     let works = (0..<3).map { _ in Work() }
@@ -448,7 +451,7 @@ import Testing
     #expect(prerequisite.flawNumbers == [2])
   }
 
-  @Test func `that are brought twice by one operation are cancelled with it`() {
+  @Test func `a prerequisite that one operation returns twice is cancelled with it`() {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     let work = Work()
@@ -467,7 +470,8 @@ extension Work {
     world.simulation.run()
   }
 
-  @Test func `that wait for one another are cancelled together with their operation`() {
+  @Test
+  func `prerequisites that depend on each other are cancelled together with their operation`() {
     let world = World()
     let first = Work.open("first")
     let between = Work.open("between")

@@ -38,7 +38,7 @@ import Testing
     #expect(await evaluate(BlockCondition { _ in .satisfied }, for: operation).isSatisfied)
   }
 
-  @Test func `names are given, or those of the types`() {
+  @Test func `a condition has its given name or the name of its type`() {
     struct Weather: ImmediateCondition {
       func check(_ operation: AdvancedOperation) -> OperationConditionResult { .satisfied }
     }
@@ -132,7 +132,7 @@ import Testing
     #expect(await evaluate(FreeSpace(atLeast: 1, at: "no-such-file"), for: operation).isSatisfied)
   }
 
-  @Test func `too little space`() async {
+  @Test func `a condition for too much free space fails with the numbers`() async {
     let result = await evaluate(FreeSpace(atLeast: .max, at: "/"), for: operation)
     guard
       case .tooLittle(let path, let available, let needed) = result.errors.first
@@ -221,7 +221,7 @@ import Testing
     #expect(error?.failure.errors.allSatisfy { $0 is OperationFailure } == true)
   }
 
-  @Test func `what a dependency's end prevents is marked as inherited`() {
+  @Test func `a failure that a dependency caused is marked as inherited`() {
     let world = World()
     let failing = Work.failing("failing")
     let work = Work("work")

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `that can't hold any more lets the operation leave at once`(seed: UInt64) {
+  func `a rule that can't be kept any more ends the operation immediately`(seed: UInt64) {
     let fan = Fan(seed: seed, DependencyRule.allSucceeded)
     fan.finish(0)
     #expect(fan.work.state == .pending)
@@ -64,7 +64,7 @@ import Testing
     #expect(fan.world.queue.operationCount == 0)
   }
 
-  @Test func `that holds already waits for the other dependencies all the same`() {
+  @Test func `a rule that is already kept still waits for the other dependencies`() {
     let fan = Fan(DependencyRule.anySucceeded)
     fan.finish(1)
     #expect(fan.work.state == .pending)
@@ -73,7 +73,7 @@ import Testing
     #expect(fan.work.kind == .succeeded)
   }
 
-  @Test func `lets what depends on the operation go on when it leaves early`() {
+  @Test func `an operation that fails early lets its dependents continue`() {
     let fan = Fan(DependencyRule.noneCancelled)
     let next = Work("next")
     next.addDependency(fan.work)
@@ -86,7 +86,7 @@ import Testing
     fan.finish(2)
   }
 
-  @Test func `is asked early only in the conditions whose answer hangs on it`() {
+  @Test func `a rule is checked early only if it decides the compound condition`() {
     let probe = ConditionProbe()
     let either = Fan(DependencyRule.allSucceeded || probe)
     either.finish(0, failing: true)
@@ -108,7 +108,7 @@ import Testing
     #expect(either.work.kind == .succeeded)
   }
 
-  @Test func `marks a failure that it passes on within other conditions as inherited`() {
+  @Test func `a rule in compound conditions marks the failure it passes on as inherited`() {
     let never = Immediate("never", always: .failed(Flaw(1)))
     for (condition, isInherited): (any OperationCondition, Bool) in [
       (DependencyRule.allSucceeded && Immediate(), true),
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `of several that break reports each`() {
+  @Test func `several broken rules each report an error`() {
     let fan = Fan(DependencyRule.allSucceeded, DependencyRule.noneFailed, Immediate("other"))
     fan.finish(0, failing: true)
     #expect(
@@ -132,7 +132,7 @@ import Testing
     fan.world.finishAll(fan.parts)
   }
 
-  @Test func `that never answers does not hold`() {
+  @Test func `a rule that stays undecided isn't satisfied`() {
     let fan = Fan(DependencyRule("undecided") { _ in .undecided })
     fan.world.finishAll(fan.parts)
     #expect(fan.work.kind == .failed)
@@ -144,7 +144,7 @@ import Testing
     )
   }
 
-  @Test func `without dependencies is asked about nothing`() {
+  @Test func `a rule for no dependencies is satisfied unless it needs one`() {
     let rules = [
       (DependencyRule.allSucceeded, Kind.succeeded), (.noneFailed, .succeeded),
       (.noneCancelled, .succeeded), (.anySucceeded, .failed), (.anyFailed, .failed),
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `sees what each came to, plain operations included`() {
+  @Test func `a rule sees the outcome of each dependency including plain operations`() {
     let world = World()
     let seen = Log<[Kind?]>()
     let work = Work("work")
@@ -182,7 +182,7 @@ import Testing
     #expect(work.kind == .failed)
   }
 
-  @Test func `counts dependencies that had finished before, and that are added late`() {
+  @Test func `a rule counts earlier finished dependencies and late ones`() {
     let world = World()
     let before = Work.failing("before")
     world.run(before)
@@ -208,7 +208,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `is not asked in a suspended queue`() {
+  @Test func `a rule isn't evaluated in a suspended queue`() {
     let asked = Counter()
     let world = World()
     let elsewhere = world.makeQueue(limit: -1)
@@ -233,7 +233,7 @@ import Testing
     #expect(work.kind == .failed)
   }
 
-  @Test func `of the box costs nothing when a dependency ends that can't break it`() {
+  @Test func `a built-in rule costs nothing when a harmless dependency finishes`() {
     func steps(_ conditions: any OperationCondition..., failing: Bool) -> [Int] {
       let fan = Fan(count: 20, conditions)
       return fan.parts.dropLast().map { part in
@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  @Test func `of the box that broke in a suspended queue is seen at the next end after that`() {
+  @Test func `a built-in rule broken in a suspended queue fails at the next end`() {
     let world = World()
     let parts = (0..<3).map { Work.open("p\($0)") }
     world.makeQueue(limit: -1).addOperations(parts)
@@ -278,7 +278,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(200))
-  func `survives cancels, ends and late dependencies in any order`(seed: UInt64) {
+  func `a rule survives cancels, ends and late dependencies in any order`(seed: UInt64) {
     var random = Random(seed)
     let world = World(seed: seed, limit: Int.random(in: 1...3, using: &random))
     let flags = (0..<5).map { _ in Int.random(in: 0..<3, using: &random) }
@@ -326,7 +326,7 @@ import Testing
   private static let all: [Kind] = [.succeeded, .failed, .cancelled, .skipped]
 
   @Test(arguments: Self.all, Self.all)
-  func `of the box means what its name says, and its error doesn't contradict it`(
+  func `a built-in rule means what its name says and its error agrees`(
     first: Kind,
     second: Kind
   ) throws {
@@ -357,7 +357,7 @@ import Testing
     }
   }
 
-  @Test func `keeps why a plain dependency was cancelled`() {
+  @Test func `a rule keeps the reason why a plain dependency was cancelled`() {
     let plain = BlockOperation {}
     plain.name = "plain"
     let world = World()
@@ -375,7 +375,7 @@ import Testing
     #expect(flaws((broken?.failure.errors.first as? OperationFailure)?.errors ?? []) == [3])
   }
 
-  @Test func `hears of a dependency that was removed and that only its queue keeps`() {
+  @Test func `a rule is evaluated although its removed dependency belongs only to its queue`() {
     let world = World()
     let work = Work("work")
     work.addCondition(DependencyRule("nothing is decided") { _ in .undecided })

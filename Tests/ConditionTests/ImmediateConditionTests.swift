@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(200))
-  func `after a wait for a slot: with the limit 1, what is to be done once is done once`(
+  func `a unique import is done once after a wait for a slot`(
     seed: UInt64
   ) {
     let world = World(seed: seed, limit: 1)
@@ -44,7 +44,7 @@ import Testing
     #expect(imports.count { $0.kind == .skipped } == 3)
   }
 
-  @Test func `after a wait for a slot, on threads: it is done once`()
+  @Test func `a unique import is done once after a wait for a slot on threads`()
     async throws
   {
     for _ in 0..<200 {
@@ -60,7 +60,8 @@ import Testing
   }
 
   #if DEBUG
-  @Test func `after a wait for a slot that was taken and released during the evaluation`()
+  @Test
+  func `conditions are evaluated again after a slot was taken and released during evaluation`()
     async throws
   {
     let result = await onThread {
@@ -86,7 +87,7 @@ import Testing
   #endif
 
   @Test(arguments: seeds)
-  func `after a wait for a slot: they are evaluated twice, and the second answer counts`(
+  func `conditions are evaluated twice after a wait for a slot`(
     seed: UInt64
   ) {
     let world = World(seed: seed, limit: 1)
@@ -109,7 +110,7 @@ import Testing
     #expect(next.kind == .succeeded)
   }
 
-  @Test func `after a wait for a slot of which there is one only since the limit was raised`() {
+  @Test func `conditions are evaluated again after the limit was raised`() {
     let world = World(limit: 0)
     let question = Question()
     let work = Work("work")
@@ -122,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `after a wait for a slot that an operation with a higher priority took`(seed: UInt64) {
+  func `conditions are evaluated again after a higher priority took the slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let isDone = Changing(false)
     let low = Self.importing("low", isDone)
@@ -136,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `after a wait for a queue that was suspended between the answer and the start`(seed: UInt64)
+  func `conditions are evaluated again after the queue was suspended before the start`(seed: UInt64)
   {
     let world = World(seed: seed)
     let queue = world.queue
@@ -158,7 +159,7 @@ import Testing
     #expect(work.kind == .skipped)
   }
 
-  @Test func `after a wait for a dependency that was added after the answer`() {
+  @Test func `conditions are evaluated again after a wait for a late dependency`() {
     let world = World()
     let question = Question()
     let late = Work.open("late")
@@ -178,7 +179,7 @@ import Testing
     #expect(work.flawNumbers == [1])
   }
 
-  @Test func `after a wait for a barrier: they are evaluated when it has returned`() {
+  @Test func `conditions are evaluated after a barrier returns`() {
     let world = World()
     let question = Question()
     let before = Work.open("before")
@@ -197,7 +198,7 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `after a wait for another condition, by itself or joined with it`(
+  func `immediate conditions are evaluated again after a wait for another condition`(
     seed: UInt64,
     isJoined: Bool
   ) {
@@ -222,7 +223,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `after a wait for another condition, by an operation that is started by hand`(seed: UInt64) {
+  func `a manually started operation evaluates conditions again after another condition`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let question = Question()
     let probe = ConditionProbe()
@@ -291,7 +294,7 @@ import Testing
   // MARK: What follows
 
   @Test
-  func `with stopAtFirstFailure, a condition behind one that fails at the start isn't evaluated`() {
+  func `stopAtFirstFailure skips later conditions if one fails at the start`() {
     let world = World(limit: 1)
     let (first, second) = (Question(), Question())
     let holder = Work.open("holder")

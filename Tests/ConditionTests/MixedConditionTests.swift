@@ -61,7 +61,7 @@ import Testing
   /// If the slow part wasn't evaluated before the wait, the operation executes only if the whole
   /// holds whatever it is.
   @Test(arguments: Form.allCases, [(true, true), (true, false), (false, true), (false, false)])
-  func `holds if it does with the new answers of immediate parts`(
+  func `a compound condition is satisfied if the new immediate answers satisfy it`(
     form: Form,
     before: (i: Bool, s: Bool)
   ) {
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `of parts that all have to be waited for keeps its answer beside an immediate one`() {
+  @Test func `a condition of asynchronous parts keeps its answer next to an immediate one`() {
     let world = World(limit: 1)
     let parts = Parts()
     let holder = Work.open("holder")
@@ -104,7 +104,7 @@ import Testing
     #expect(parts.slowCount.count == 2)
   }
 
-  @Test func `names the part that has no answer`() {
+  @Test func `the error of a compound condition names the part without an answer`() {
     let world = World(limit: 1)
     let parts = Parts()
     let holder = Work.open("holder")

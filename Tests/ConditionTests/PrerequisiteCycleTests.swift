@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is the operation itself`(seed: UInt64) {
+  func `an operation that is its own prerequisite is cancelled with a cycle error`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     work.addCondition(Asked { $0 })
@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `depends on the operation`(seed: UInt64) {
+  func `a prerequisite that depends on its operation completes a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     let prerequisite = Work("prerequisite")
@@ -39,7 +39,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `depends on the operation, as one of several that stand in an alternative`(seed: UInt64) {
+  func `a prerequisite in an alternative completes a cycle if it depends on its operation`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let work = Work("work")
     let prerequisite = Work("prerequisite")
@@ -58,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is the operation itself, as one of several in an alternative`(seed: UInt64) {
+  func `an operation that is its own alternative prerequisite completes a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     work.addCondition(Asked("a") { _ in Work("other") } || Asked("b") { $0 })
@@ -77,7 +79,10 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `depends on the operation, and is a plain one`(seed: UInt64, isLater: Bool) {
+  func `a plain prerequisite that depends on its operation completes a cycle`(
+    seed: UInt64,
+    isLater: Bool
+  ) {
     let world = World(seed: seed)
     let gate = Work.open("gate")
     let work = Work("work")
@@ -99,7 +104,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `depends on the operation through a third one`(seed: UInt64) {
+  func `a prerequisite that depends on its operation through a third completes a cycle`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let work = Work("work")
     let third = BlockOperation {}
@@ -116,7 +123,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `depends on the operation since a moment after evaluation began`(seed: UInt64) {
+  func `a prerequisite completes a cycle when it gets the dependency during evaluation`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let gate = Work.open("gate")
     let work = Work("work")
@@ -133,7 +142,7 @@ import Testing
     #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
   }
 
-  @Test func `depends on one that was started by hand`() {
+  @Test func `a prerequisite that depends on a manually started operation completes a cycle`() {
     let world = World()
     let work = Work("work")
     let prerequisite = Work("prerequisite")
@@ -151,7 +160,7 @@ import Testing
     #expect(cycle(of: work).map(Set.init) == ["work", "prerequisite"])
   }
 
-  @Test func `waits for a slot, whose holder waits for the operation, started by hand`() {
+  @Test func `a body that awaits a manually started operation can complete a slot cycle`() {
     let world = World(limit: 1)
     let work = Work("work")
     let prerequisite = Work("prerequisite")
@@ -179,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `has a prerequisite that is the operation`(seed: UInt64) {
+  func `two operations that are each other's prerequisites complete a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let (first, second) = (Work("first"), Work("second"))
     first.addCondition(Asked { _ in second })
@@ -191,7 +200,8 @@ import Testing
     }
   }
 
-  @Test func `has a prerequisite that is the operation, under every schedule`() throws {
+  @Test
+  func `two operations that are each other's prerequisites finish under every schedule`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let (first, second) = (Work("first"), Work("second"))
@@ -206,7 +216,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is the operation's own group`(seed: UInt64) {
+  func `an operation whose prerequisite is its own group completes a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let group = GroupOperation(name: "group")
     let work = Work("work")
@@ -219,7 +229,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is a group whose child depends on the operation`(seed: UInt64) {
+  func `a prerequisite group whose child depends on the operation completes a cycle`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     let child = Work("child")
@@ -233,7 +243,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `needs the slot that the operation's queue has for it`(seed: UInt64) {
+  func `a prerequisite gets the only slot of its operation's queue`(seed: UInt64) {
     // No cycle: the operation holds no slot while its conditions are asked.
     let world = World(seed: seed, limit: 1)
     let work = Work("work")
@@ -242,7 +252,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `is named by the explanation while it is open`() throws {
+  @Test func `the explanation names an open prerequisite`() throws {
     let world = World()
     let prerequisite = Work.open("prerequisite")
     world.run(prerequisite)
@@ -263,7 +273,7 @@ import Testing
     return error?.underlying as? OperationPrerequisiteError
   }
 
-  @Test func `that has not started makes the condition fail`() {
+  @Test func `a prerequisite whose group hasn't started fails the condition`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
@@ -278,7 +288,7 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `makes the condition fail also as one of several`() {
+  @Test func `a prerequisite in a compound condition fails it if its group hasn't started`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
@@ -290,7 +300,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `that executes is waited for`() {
+  @Test func `a condition waits for a prerequisite that its group already executes`() {
     let world = World()
     let child = Work.open("child")
     let group = GroupOperation(name: "group") { child }
@@ -309,7 +319,7 @@ import Testing
 /// Code of conditions that waits for what waits for their operation.
 @Suite(.watched) struct `A condition that waits for what waits for its operation` {
   @Test(arguments: seeds)
-  func `gets an error with the path from the value of a dependent`(seed: UInt64) {
+  func `a condition that awaits a dependent's value gets an error with the path`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     let dependent = ResultOperation(name: "dependent") { 1 }
@@ -328,7 +338,7 @@ import Testing
     #expect(dependent.outcome?.isSuccess == true)
   }
 
-  @Test func `gets it also as one of several that are asked at once`() {
+  @Test func `one of several concurrent conditions gets the cycle error too`() {
     let world = World()
     let work = Work("work")
     let dependent = Work("dependent")
@@ -348,7 +358,7 @@ import Testing
     )
   }
 
-  @Test func `lets the one leave that comes later and completes the cycle`() {
+  @Test func `an operation that completes the cycle later is cancelled instead of the condition`() {
     let world = World()
     let work = Work("work")
     let other = Work.open("other")
@@ -376,7 +386,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `gets it on real threads, with one slot`() async throws {
+  @Test func `a condition gets the cycle error on real threads with one slot`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     let work = Work("work")
@@ -398,7 +408,7 @@ import Testing
     )
   }
 
-  @Test func `is named by the explanation while it waits for something else`() {
+  @Test func `the explanation names the operation that a condition awaits`() {
     let world = World()
     let other = Work.open("other")
     let work = Work("work")
@@ -418,7 +428,7 @@ import Testing
 
 /// What code of a condition finds as the current operation.
 @Suite struct `The current operation in a condition` {
-  @Test func `is the one that it is asked for, in all kinds of conditions`() {
+  @Test func `every kind of condition sees its operation as the current one`() {
     let world = World()
     let seen = Log<String>()
     let note: @Sendable (String) -> Void = { kind in

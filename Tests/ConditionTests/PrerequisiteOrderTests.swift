@@ -35,7 +35,10 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `are made and run when the turn of their condition comes`(seed: UInt64, byHand: Bool) {
+  func `prerequisites are created and run in the order of their conditions`(
+    seed: UInt64,
+    byHand: Bool
+  ) {
     let world = World(seed: seed)
     let log = Log<String>()
     let work = Self.work([
@@ -55,7 +58,9 @@ import Testing
   }
 
   @Test(arguments: [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")])
-  func `aren't made behind the first that doesn't hold`(result: OperationConditionResult) {
+  func `prerequisites aren't created after the first unsatisfied condition`(
+    result: OperationConditionResult
+  ) {
     let world = World()
     let log = Log<String>()
     let conditions: [any OperationCondition] = [
@@ -70,7 +75,7 @@ import Testing
     #expect(log.entries.isEmpty)
   }
 
-  @Test func `are made at once with evaluateAll`() {
+  @Test func `prerequisites are created immediately with evaluateAll`() {
     let world = World()
     let log = Log<String>()
     let work = Work("work")
@@ -82,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `have conditions before them evaluated again at the start`(seed: UInt64) {
+  func `a prerequisite has earlier conditions evaluated again at the start`(seed: UInt64) {
     let world = World(seed: seed)
     let answer = Changing(OperationConditionResult.satisfied)
     let prerequisite = Work("prerequisite") { work in
@@ -98,7 +103,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are cancelled with the operation, and later ones aren't made`(seed: UInt64) {
+  func `a running prerequisite is cancelled with the operation and later ones aren't created`(
+    seed: UInt64
+  ) {
     let world = World(seed: seed)
     let log = Log<String>()
     let prerequisite = Work.open("prerequisite")
@@ -115,7 +122,7 @@ import Testing
     #expect(log.entries.isEmpty)
   }
 
-  @Test func `aren't made for an operation that was cancelled while a condition was evaluated`() {
+  @Test func `prerequisites aren't created for an operation cancelled during evaluation`() {
     let world = World()
     let log = Log<String>()
     let probe = ConditionProbe()
@@ -129,7 +136,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `that are the operation itself end in a cycle`(isBehindTask: Bool) {
+  func `a later prerequisite that is the operation itself completes a cycle`(isBehindTask: Bool) {
     let world = World()
     let first: any OperationCondition = isBehindTask ? Asked { _ in .satisfied } : Immediate()
     let work = Self.work([first, Asked(prerequisite: { $0 })])
@@ -139,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `that belong to a group which has not started fail their condition`(isBehindTask: Bool) {
+  func `a later prerequisite whose group hasn't started fails its condition`(isBehindTask: Bool) {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
@@ -152,7 +159,7 @@ import Testing
   }
 
   @Test(arguments: seeds, [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
-  func `find the operation as the current one where they are made`(
+  func `closures that create prerequisites see their operation as the current one`(
     seed: UInt64,
     policy: AdvancedOperation.ConditionPolicy
   ) {

@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `one that fails leaves ahead of others and without a slot`(seed: UInt64) {
+  func `an operation whose condition fails leaves without waiting for a slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let holder = Work.open()
     world.run(holder)
@@ -108,7 +108,7 @@ import Testing
     #expect(work.kind == .failed)
   }
 
-  @Test func `what a cancelled operation is given is recorded and never asked`() {
+  @Test func `conditions and claims of a cancelled operation are never evaluated`() {
     let world = World()
     let probe = ConditionProbe()
     let work = Work()
