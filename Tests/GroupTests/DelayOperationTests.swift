@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `A delay` {
   @Test(arguments: seeds)
-  func `is done after its time, counted from its start`(seed: UInt64) {
+  func `a delay finishes after its duration counted from its start`(seed: UInt64) {
     let world = World(seed: seed)
     let first = DelayOperation(.seconds(10))
     let second = DelayOperation(.milliseconds(500))
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1)])
-  func `of no time is done at once`(duration: Duration) {
+  func `a delay of no duration finishes immediately`(duration: Duration) {
     let world = World()
     let delay = DelayOperation(duration)
     world.run(delay)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `that is cancelled ends at once, and leaves no timer`(seed: UInt64) {
+  func `a cancelled delay ends immediately and leaves no timer`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let delay = DelayOperation(.seconds(3_600))
     let next = ResultOperation { world.simulation.now }
@@ -44,7 +44,7 @@ import Testing
     #expect(world.simulation.now == .seconds(60), "time never moved to where the delay would end")
   }
 
-  @Test func `cancelled before its start takes no time`() {
+  @Test func `a delay that is cancelled before its start takes no time`() {
     let world = World()
     let delay = DelayOperation(.seconds(60))
     delay.cancel()
@@ -53,14 +53,14 @@ import Testing
     #expect(world.simulation.now == .zero)
   }
 
-  @Test func `holds its slot, and no thread`() {
+  @Test func `a delay holds a slot and no thread`() {
     let world = World(limit: 1)
     let next = ResultOperation { world.simulation.now }
     world.run(DelayOperation(.seconds(5)), next)
     #expect((try? next.result?.get()) == .seconds(5))
   }
 
-  @Test func `starts by hand`() {
+  @Test func `a delay can be started manually`() {
     let world = World()
     let delay = DelayOperation(.seconds(5))
     delay.environment = world.simulation.environment
@@ -71,7 +71,7 @@ import Testing
     #expect(world.simulation.now == .seconds(5))
   }
 
-  @Test func `is let go of with its timer`() async {
+  @Test func `a cancelled delay is released together with its timer`() async {
     let live = LiveCount()
     let world = World()
     do {
@@ -86,7 +86,7 @@ import Testing
     await live.none()
   }
 
-  @Test(.watched) func `waits for real time too`() async throws {
+  @Test(.watched) func `a delay waits in real time too`() async throws {
     let queue = AdvancedOperationQueue()
     let delay = DelayOperation(.milliseconds(1))
     let clock = queue.environment.clock

@@ -9,7 +9,9 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `cancels the others with a reason that names the one that failed`(seed: UInt64) throws {
+  func `failFast cancels the other children with a reason that names the failed child`(
+    seed: UInt64
+  ) throws {
     let world = World(seed: seed)
     let others = [Work.open("executing"), Work("waiting")]
     let failing = Work.failing("failing")
@@ -38,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `counts those that didn't run because of it, plain ones included`(seed: UInt64) {
+  func `failFast counts children that didn't run including plain operations`(seed: UInt64) {
     let world = World(seed: seed)
     let executing = Work.open("executing")
     let plain = BlockOperation {}
@@ -62,7 +64,7 @@ import Testing
     #expect(plain.isCancelled)
   }
 
-  @Test func `counts what comes too late once`() {
+  @Test func `failFast counts a child that is added too late once`() {
     let world = World()
     let open = Work("open", policy: .whenFinishIsCalled) { _ in }
     let failing = Work.failing("failing")
@@ -80,7 +82,7 @@ import Testing
     #expect(group.outcome?.failure?.notRunCount == 2)
   }
 
-  @Test func `says so when the first was cancelled, and has that as its own error`() {
+  @Test func `failFast cancels siblings if the first child was cancelled`() {
     let world = World()
     let (cancelled, other) = (Work.open("cancelled"), Work.open("other"))
     let group = GroupOperation(name: "group", errorPolicy: .failFast) {
@@ -96,7 +98,7 @@ import Testing
     #expect(group.outcome?.failure?.notRunCount == 0)
   }
 
-  @Test func `counts nothing when it was cancelled itself`() {
+  @Test func `a cancelled failFast group counts no child as not run`() {
     let world = World()
     let open = Work.open("open", policy: .whenFinishIsCalled)
     let never = Work("never")
@@ -115,7 +117,7 @@ import Testing
     #expect(never.cancellationReason as? Flaw == Flaw(1))
   }
 
-  @Test func `and what cancelled the others is found by its type`() throws {
+  @Test func `the failure that cancelled a sibling is found by its type`() throws {
     let world = World()
     let (broken, other) = (Work.failing("broken", 7), Work.open("other"))
     let group = GroupOperation(name: "group", errorPolicy: .failFast) {
@@ -135,7 +137,7 @@ import Testing
     #expect(after.outcome?.failure?.isCancellation == true)
   }
 
-  @Test func `names the one that failed on the way to the cause of the others`() {
+  @Test func `the cause of a cancelled sibling names the failed child`() {
     let world = World()
     let (failing, other) = (Work.failing("failing"), Work.open("other"))
     world.run(

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct `A group that is finished from outside` {
   @Test(arguments: seeds)
-  func `is quiet when its children are, also those that come later`(seed: UInt64) {
+  func `a finished group leaves the queue after all its children including late ones`(seed: UInt64)
+  {
     let world = World(seed: seed)
     let open = Work.open("open")
     let group = GroupOperation { open }
@@ -27,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `undoes what has to be undone, unless it has succeeded`(fails: Bool) {
+  func `a group that is finished from outside rolls back unless it succeeded`(fails: Bool) {
     let world = World()
     let log = Log<String>()
     let open = Work.open("open")
@@ -44,7 +45,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `lets go of everything in the end`() async {
+  @Test func `a group that is finished from outside releases everything`() async {
     let live = LiveCount()
     let world = World()
     do {
@@ -83,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `while it starts its children gives back all that it has`(fails: Bool) {
+  func `a group that is finished while it starts children releases all it has`(fails: Bool) {
     let world = World()
     let live = LiveCount()
     do {
@@ -107,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `from an observer of its start lets its children leave first`(seed: UInt64) {
+  func `a group that a start observer finishes lets its children leave first`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let child = Work("child")

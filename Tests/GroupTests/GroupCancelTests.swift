@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `Cancelling a group` {
   @Test(arguments: seeds)
-  func `cancels its children with its reason, and waits for them`(seed: UInt64) {
+  func `a cancelled group cancels its children with its reason and waits for them`(seed: UInt64) {
     let world = World(seed: seed)
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
     let quick = Work.open("quick")
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `marks all of its children before observers of any are notified`(isFailFast: Bool) {
+  func `a group marks all children cancelled before it notifies their observers`(isFailFast: Bool) {
     let world = World()
     let log = Log<[Bool]>()
     let children = (0..<3).map { Work.open("\($0)") }
@@ -51,7 +51,7 @@ import Testing
     #expect(log.entries == Array(repeating: [true, true, true], count: 3))
   }
 
-  @Test func `reaches grandchildren`() {
+  @Test func `a cancelled group cancels its grandchildren`() {
     let world = World()
     let grandchild = Work.open("grandchild")
     let inner = GroupOperation(name: "inner") { grandchild }
@@ -64,7 +64,7 @@ import Testing
     #expect(outer.flawNumbers == [1])
   }
 
-  @Test func `turns away a child that comes later, and cancels it`() {
+  @Test func `a cancelled group refuses and cancels a late child`() {
     let world = World()
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
     let group = GroupOperation { polite }
@@ -136,7 +136,8 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `whose group never executes have ended when its queue is empty`(seed: UInt64) {
+  func `children of a group that never executes have finished when the queue is empty`(seed: UInt64)
+  {
     let world = World(seed: seed)
     let children = (0..<3).map { Work("child \($0)") }
     let group = GroupOperation { children }
@@ -151,7 +152,7 @@ import Testing
     #expect(world.queue.operations.isEmpty)
   }
 
-  @Test func `before anything, cancels what is added from then on`() {
+  @Test func `a group that is cancelled early cancels children that are added later`() {
     let world = World()
     let group = GroupOperation()
     group.cancel(withError: Flaw(1))
@@ -163,7 +164,8 @@ import Testing
     #expect(child.kind == .cancelled)
   }
 
-  @Test(.watched) func `while its children start, end and come, it always ends`() async throws {
+  @Test(.watched)
+  func `a group that is cancelled while children start and finish always ends`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(500) {
       let children = (0..<4).map { _ in ResultOperation { await Task.yield() } }
@@ -182,7 +184,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `that wait for one another are cancelled together, and no dependent slips through`() {
+  @Test func `a cancelled group starts no child that depends on a cancelled child`() {
     let world = World()
     let first = Work.open("first")
     let between = Work.open("between")
@@ -212,7 +214,7 @@ import Testing
     }
   }
 
-  @Test func `start no dependent of a plain child that has left before it is cancelled`() {
+  @Test func `a cancelled group starts no dependent of a plain child that left early`() {
     let world = World()
     let (outside, last) = (Work("outside"), Work("last"))
     let first = BlockOperation {}

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `Errors in a group` {
   @Test(.watched)
-  func `are looked at without a lock, so that a child may look at its group`() async throws {
+  func `a group checks errors without a lock so that children may read it`() async throws {
     /// A child whose override of `dependencies` asks its group.
     final class Child: AdvancedOperation, @unchecked Sendable {
       // Sendable: set before the group runs.
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(.watched)
-  func `are released without a lock, so that their release may look at the group`() async throws {
+  func `a group releases errors without a lock so that their release may read it`() async throws {
     /// What an error keeps, and what looks at the group when it goes.
     final class Probe: Sendable {
       let group: GroupOperation
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are collected in the order of the children, with where they came from`(seed: UInt64) {
+  func `child errors are collected in the order of children with their origins`(seed: UInt64) {
     let world = World(seed: seed)
     let conditioned = Work("c")
     conditioned.addCondition(Immediate("weather", always: .failed(Flaw(3))))
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with failFast cancel the others`(seed: UInt64) {
+  func `a child error with failFast cancels the other children`(seed: UInt64) {
     let world = World(seed: seed)
     let others = (0..<3).map { Work.open("o\($0)") }
     let waiting = Work("waiting")
@@ -92,7 +92,7 @@ import Testing
     #expect(group.flawNumbers == [1], "those that it cancelled itself are no errors")
   }
 
-  @Test func `with failFast turn away those that come later`() {
+  @Test func `a child error with failFast makes the group refuse late children`() {
     let world = World()
     let stays = Work.open("stays", policy: .whenFinishIsCalled)
     let failing = Work.open("failing")
@@ -115,7 +115,7 @@ import Testing
     #expect(group.flawNumbers == [1])
   }
 
-  @Test func `with collectAll leave the others alone`() {
+  @Test func `a child error with collectAll leaves the other children alone`() {
     let world = World()
     let other = Work.open("other")
     let group = GroupOperation {
@@ -145,7 +145,7 @@ import Testing
     #expect(group.origins == [.child("plain", .cancel), .child("reasoned", .cancel)])
   }
 
-  @Test func `skipped children are none`() {
+  @Test func `skipped children aren't errors of the group`() {
     let world = World()
     let skipped = Work()
     skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -157,7 +157,7 @@ import Testing
   // MARK: The hook
 
   @Test(arguments: seeds)
-  func `can be replaced, and recovered from`(seed: UInt64) {
+  func `child errors can be replaced or recovered from`(seed: UInt64) {
     let world = World(seed: seed)
     let group = GroupOperation {
       Work("two errors") { $0.finish(withErrors: [Flaw(1), Flaw(2)]) }
@@ -180,7 +180,7 @@ import Testing
     #expect(group.origins == [.child("two errors", .body), .child("two errors", .body)])
   }
 
-  @Test func `that were all recovered from leave a success, and cancel nobody`() {
+  @Test func `a group whose child errors were all recovered from succeeds`() {
     let world = World()
     let other = Work.open("other")
     let group = GroupOperation(errorPolicy: .failFast) {
@@ -198,7 +198,7 @@ import Testing
   // MARK: Root causes
 
   @Test(arguments: seeds)
-  func `what follows from a sibling's failure is counted and not repeated`(seed: UInt64) {
+  func `failures that a sibling's failure caused are counted and not repeated`(seed: UInt64) {
     let world = World(seed: seed)
     let root = ResultOperation(name: "root") { () async throws -> Int in throw Flaw(1) }
     let followers = (0..<3).map { number in root.then(name: "f\(number)") { $0 } }
@@ -220,7 +220,7 @@ import Testing
     )
   }
 
-  @Test func `what follows from a failure outside stands`() {
+  @Test func `a failure that an outside dependency caused remains an error`() {
     let world = World()
     let outside = ResultOperation(name: "outside") { () async throws -> Int in throw Flaw(1) }
     let group = GroupOperation { outside.then(name: "inside") { $0 } }
@@ -229,7 +229,7 @@ import Testing
     #expect(group.outcome?.failure?.notRunCount == 0)
   }
 
-  @Test func `what was not run in a group inside is counted outside too`() {
+  @Test func `children that an inner group didn't run count in the outer group`() {
     let world = World()
     let root = ResultOperation(name: "root") { () async throws -> Int in throw Flaw(1) }
     let inner = GroupOperation(name: "inner") {
@@ -244,7 +244,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `with failFast let no dependent of the failed child start`(recovers: Bool) {
+  func `failFast lets no dependent of the failed child start`(recovers: Bool) {
     let world = World()
     let failing = ResultOperation(name: "failing") {
       AdvancedOperation.current?.finish(withError: Flaw(1))
@@ -271,7 +271,7 @@ import Testing
     #expect(group.flawNumbers == (recovers ? [] : [1]))
   }
 
-  @Test(.watched) func `with failFast cancel the others before a failing finish() returns`()
+  @Test(.watched) func `failFast cancels the other children before a failing finish returns`()
     async throws
   {
     let ran = Counter()

@@ -15,7 +15,7 @@ import Testing
     return log
   }
 
-  @Test func `is the sum of what its children say`() {
+  @Test func `the progress of a group is the sum of its children's progress`() {
     let world = World()
     let (a, b) = (Work.open("a"), Work.open("b"))
     let group = GroupOperation {
@@ -54,7 +54,7 @@ import Testing
     #expect(told.entries == ["1/4", "2/4", "3/4", "4/4"])
   }
 
-  @Test func `reaches groups around it`() {
+  @Test func `the progress of a group counts in the groups that contain it`() {
     let world = World()
     let (a, b) = (Work.open("a"), Work.open("b"))
     let inner = GroupOperation(name: "inner") {
@@ -79,7 +79,7 @@ import Testing
     #expect(told.entries.last == "12/12")
   }
 
-  @Test func `counts children that come late`() {
+  @Test func `the progress of a group counts late children`() {
     let world = World()
     let open = Work.open()
     let group = GroupOperation { open }
@@ -93,7 +93,7 @@ import Testing
     #expect(group.progress == OperationProgress(completedUnitCount: 2, totalUnitCount: 2))
   }
 
-  @Test func `is told when a child comes late, also to groups around it, before that starts`() {
+  @Test func `observers receive new progress before a late child starts`() {
     let world = World()
     let inner = GroupOperation(name: "inner") { Work.open("first") }
     let outer = GroupOperation(name: "outer") { inner }
@@ -113,7 +113,7 @@ import Testing
     #expect(outerTold.entries == ["0/2", "1/2"])
   }
 
-  @Test func `counts a child that is cancelled when its coming is told`() {
+  @Test func `the progress counts a late child that an observer cancels`() {
     let world = World()
     let group = GroupOperation(name: "group") { Work.open("first") }
     group.addObserver(BlockObserver(didUpdateProgress: { group, _ in group.cancel() }))
@@ -145,7 +145,7 @@ import Testing
     #expect(group.kind == .cancelled)
   }
 
-  @Test func `doesn't go back with a child that begins anew, or says that there is more`() {
+  @Test func `the progress of a group doesn't decrease when a child restarts`() {
     let world = World()
     let retried = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       Work { work in
@@ -171,7 +171,7 @@ import Testing
     #expect(told.entries.dropFirst(3) == ["11/12", "11/28", "11/29"])
   }
 
-  @Test func `that of an attempt is that of the retry, that of a repetition counts its rounds`() {
+  @Test func `a retry has its attempt's progress and a repetition counts its rounds`() {
     let world = World()
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       Work { work in
@@ -186,7 +186,8 @@ import Testing
     #expect(second.entries == ["1/3", "2/3", "3/3"])
   }
 
-  @Test(.watched) func `never goes back, whoever reports`() async throws {
+  @Test(.watched)
+  func `the progress of a group never decreases when many threads report`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<20 {
       let group = GroupOperation {
@@ -215,7 +216,7 @@ import Testing
     }
   }
 
-  @Test func `of very many units ends at a limit`() {
+  @Test func `the progress of very many units stops at the maximum`() {
     let world = World()
     let children = (0..<2).map { Work.open("child \($0)") }
     let group = GroupOperation(name: "group") { children }

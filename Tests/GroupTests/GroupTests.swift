@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `A group` {
   @Test(arguments: seeds)
-  func `finishes when its children have ended`(seed: UInt64) {
+  func `a group finishes after its children have finished`(seed: UInt64) {
     let world = World(seed: seed)
     let children = (0..<3).map { Work.open("c\($0)") }
     let group = GroupOperation(name: "group") { children }
@@ -25,7 +25,7 @@ import Testing
     #expect(dependent.kind == .succeeded)
   }
 
-  @Test func `its builder takes operations, arrays, if, for and let`() {
+  @Test func `the builder of a group takes operations, arrays, if, for and let`() {
     func made(_ isSunday: Bool, _ extra: Work?) -> [String] {
       let single = Work("single")
       let group = GroupOperation {
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `without children succeeds`(seed: UInt64) {
+  func `a group without children succeeds`(seed: UInt64) {
     let world = World(seed: seed)
     let group = GroupOperation()
     world.run(group)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `one that is added while it executes starts at once`(seed: UInt64) {
+  func `a child that is added to an executing group starts immediately`(seed: UInt64) {
     let world = World(seed: seed)
     let child = Work.open("child")
     let late = Work.open("late")
@@ -96,7 +96,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `one that comes after its end is refused`() {
+  @Test func `a group refuses a child that is added after its end`() {
     let world = World()
     let group = GroupOperation { Work() }
     world.run(group)
@@ -107,7 +107,8 @@ import Testing
     #expect(late.kind == .succeeded, "the group knows nothing of it")
   }
 
-  @Test(.watched) func `one that comes with its end is either in time or refused`() async throws {
+  @Test(.watched)
+  func `a child that is added during the group's end is accepted or refused`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(2_000) {
       let last = Work.open("last")
@@ -125,7 +126,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 5], 1...10)
-  func `its own limit bounds the children, and they take none of its queue's slots`(
+  func `a group's limit bounds its children and they take no queue slots`(
     limit: Int,
     seed: UInt64
   ) {
@@ -147,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: 1...3)
-  func `of 1,000 children runs all`(seed: UInt64) {
+  func `a group of 1,000 children runs all of them`(seed: UInt64) {
     let world = World(seed: seed)
     let count = Counter()
     let group = GroupOperation {
@@ -163,7 +164,7 @@ import Testing
     #expect(count.count == 1_000)
   }
 
-  @Test(.watched) func `of 1,000 children on threads runs all, one at a time with limit 1`()
+  @Test(.watched) func `a group of 1,000 children on threads respects its limit`()
     async throws
   {
     let queue = AdvancedOperationQueue()
@@ -224,7 +225,7 @@ import Testing
     #expect(count.count == 31)
   }
 
-  @Test func `it is quiet only when its children are`() {
+  @Test func `a group holds its slot until its children's bodies have returned`() {
     let world = World(limit: 1)
     let gate = Gate()
     let child = ResultOperation(name: "child") { await gate.opened() }
@@ -257,7 +258,7 @@ import Testing
     #expect(group.errors.isEmpty)
   }
 
-  @Test func `started by hand it does the same`() {
+  @Test func `a manually started group runs its children and finishes`() {
     let world = World()
     let child = Work()
     let group = GroupOperation { child }
@@ -268,7 +269,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `that is started by hand and that nothing keeps ends`() {
+  @Test func `a manually started group that the program released still finishes`() {
     let world = World()
     let live = LiveCount()
     let log = Log<String>()

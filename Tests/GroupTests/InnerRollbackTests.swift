@@ -74,7 +74,7 @@ import Testing
     #expect(log.entries == ["undo inside", "inner has ended", "undo outside"])
   }
 
-  @Test func `undoes in reverse order also what came before, beside and after an inner group`()
+  @Test func `a failed group undoes an inner group in reverse order with its siblings`()
     throws
   {
     let report = try exploreSchedules(
@@ -102,7 +102,7 @@ import Testing
     #expect(report.scheduleCount > 1)
   }
 
-  @Test func `either all or nothing is undone, whenever the outer group is cancelled`() throws {
+  @Test func `all or nothing is undone whenever the outer group is cancelled`() throws {
     try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `belongs to the outer group as well when an attempt or a round is a group`() {
+  @Test func `rollbacks of an attempt or a round belong to the outer group`() {
     let world = World()
     let log = Log<String>()
     let retrying = RetryOperation(name: "retry", retry: .immediate.attempts(2)) { attempt in
@@ -148,7 +148,7 @@ import Testing
     )
   }
 
-  @Test func `what is undone for an inner group sees the outer one as the current operation`() {
+  @Test func `an inner rollback sees the outer group as the current operation`() {
     let world = World()
     let seen = Log<String?>()
     let inner = GroupOperation(name: "inner") { Work() }
@@ -159,7 +159,7 @@ import Testing
     #expect(seen.entries == ["outer"])
   }
 
-  @Test func `what an inner rollback throws is an error of the outer group, and the others run`() {
+  @Test func `an error from an inner rollback is one of the outer group`() {
     let world = World()
     let log = Log<String>()
     let inner = GroupOperation(name: "inner") { Work() }
@@ -173,7 +173,7 @@ import Testing
     #expect(outer.flawNumbers == [1, 7])
   }
 
-  @Test func `is released with the outermost group, and needs no stack`() {
+  @Test func `inner rollbacks are released with the outermost group and need no recursion`() {
     let world = World()
     let alive = LiveCount()
     var outer = GroupOperation { Work() }

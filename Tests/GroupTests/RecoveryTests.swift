@@ -9,7 +9,7 @@ import Testing
     ResultOperation(name: name) { throw Flaw(flaw) }
   }
 
-  @Test func `gives the value of the operation when that succeeds`() throws {
+  @Test func `a recovery returns the operation's value if it succeeds`() throws {
     let world = World()
     let called = Counter()
     let work = ResultOperation { 1 }
@@ -19,7 +19,7 @@ import Testing
     #expect(called.count == 0)
   }
 
-  @Test func `gives the value of the closure, which gets the failure`() throws {
+  @Test func `a recovery returns the value of its closure that receives the failure`() throws {
     let world = World()
     let seen = Log<[Int]>()
     let work = Self.failing()
@@ -34,7 +34,7 @@ import Testing
     #expect(recovery.errors.isEmpty)
   }
 
-  @Test func `gives the value of the operation that the closure makes`() throws {
+  @Test func `a recovery returns the value of the operation that its closure creates`() throws {
     let world = World(limit: 1)
     let work = Self.failing()
     let fallback = ResultOperation(name: "fallback") { 2 }
@@ -45,7 +45,7 @@ import Testing
     #expect(fallback.kind == .succeeded)
   }
 
-  @Test func `comes after a timeout too`() throws {
+  @Test func `a recovery runs after a timeout too`() throws {
     let world = World()
     let clock = world.simulation.environment.clock
     let work = ResultOperation(name: "slow") {
@@ -60,7 +60,7 @@ import Testing
     #expect(try recovery.result?.get() == 2)
   }
 
-  @Test func `is skipped with the operation`() {
+  @Test func `a recovery is skipped with its operation`() {
     let world = World()
     let work = ResultOperation { 1 }
     work.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -69,7 +69,7 @@ import Testing
     #expect(recovery.kind == .skipped)
   }
 
-  @Test func `that fails keeps both failures`() {
+  @Test func `a failed recovery keeps both failures`() {
     let world = World()
     let work = Self.failing("work", 1)
     let throwing = work.recover { _ in throw Flaw(2) }
@@ -144,7 +144,7 @@ import Testing
     #expect(value == 2)
   }
 
-  @Test func `either gives a value or is cancelled, whenever that comes`() throws {
+  @Test func `a recovery returns a value or is cancelled at any time`() throws {
     try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -164,7 +164,7 @@ import Testing
   }
 
   /// Not only the failure that was to be recovered from is an `OperationFailure`.
-  @Test func `keeps the failure beside that of what its closure awaited`() {
+  @Test func `a recovery keeps its failure next to an awaited operation's failure`() {
     let world = World()
     let queue = world.queue
     let download = ResultOperation(name: "download") { () -> Int in throw Flaw(1) }

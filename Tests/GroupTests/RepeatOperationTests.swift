@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 7])
-  func `makes as many rounds as were asked for`(times: Int) {
+  func `a repetition runs the requested number of rounds`(times: Int) {
     let world = World()
     let rounds = Log<Int>()
     let repeating = RepeatOperation(name: "repeat", times: times) { round in
@@ -30,7 +30,7 @@ import Testing
     #expect(world.simulation.now == .zero)
   }
 
-  @Test func `ends when there is no operation for a round`() {
+  @Test func `a repetition ends if there isn't an operation for a round`() {
     let world = World()
     let asked = Counter()
     let repeating = RepeatOperation(times: nil) { round in
@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `takes one slot: no deadlock in a queue of limit 1`(seed: UInt64) {
+  func `a repetition takes one slot and can't deadlock a serial queue`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let inside = RepeatOperation(name: "inside", times: 2) { _ in Work() }
     let made = Counter()
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `what a round produces belongs to it`(seed: UInt64) {
+  func `an operation that a round produces belongs to that round`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let repeating = RepeatOperation(times: 2, every: .zero) { round in
@@ -253,7 +253,7 @@ import Testing
     #expect(repeating.origins == [.child("round 2", .child("child 2", .body))])
   }
 
-  @Test func `of many rounds needs no deep stack`() {
+  @Test func `a repetition of many rounds doesn't need a deep stack`() {
     let world = World()
     let made = Counter()
     world.run(
@@ -265,7 +265,7 @@ import Testing
     #expect(made.count == 5_000)
   }
 
-  @Test func `lets go of everything`() async {
+  @Test func `a repetition releases everything at its end`() async {
     let live = LiveCount()
     let world = World()
     func make(times: Int?) -> RepeatOperation<Void> {
@@ -293,7 +293,7 @@ import Testing
     await live.none()
   }
 
-  @Test(.watched) func `cancelled from another thread, it always ends`() async throws {
+  @Test(.watched) func `a repetition that another thread cancels always ends`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(300) {
       let repeating = RepeatOperation(times: nil) { _ in Work() }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `Retrying an operation` {
   @Test(arguments: seeds)
-  func `makes attempts until one succeeds, as the policy says`(seed: UInt64) {
+  func `a retry runs attempts at the policy's times until one succeeds`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let retrying = RetryOperation(name: "retry", retry: .linear(.seconds(10)).attempts(5)) {
@@ -20,7 +20,7 @@ import Testing
     #expect(retrying.errors.isEmpty)
   }
 
-  @Test func `gives up with the errors of all attempts, each with its number`() {
+  @Test func `a failed retry has the errors of all attempts with their numbers`() {
     let world = World()
     let retrying = RetryOperation(retry: .immediate.attempts(3)) { attempt in
       switch attempt {
@@ -97,7 +97,7 @@ import Testing
     #expect(world.simulation.now == .seconds(5))
   }
 
-  @Test func `cancelled attempts are in the errors when it gives up`() {
+  @Test func `a failed retry includes the errors of cancelled attempts`() {
     let world = World()
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       let work = Work()
@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `it waits for an attempt that has to wind up`(seed: UInt64) {
+  func `a cancelled retry waits for the end of its attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let polite = Work.open("polite", policy: .whenFinishIsCalled)
     let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in polite }
@@ -180,7 +180,7 @@ import Testing
     #expect(retrying.origins == [.attempt(1, .body)])
   }
 
-  @Test func `cancelled before its start makes nothing`() {
+  @Test func `a retry that is cancelled before its start creates no attempt`() {
     let world = World()
     let made = Counter()
     let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in
@@ -215,7 +215,7 @@ import Testing
   // MARK: Slots and claims
 
   @Test(arguments: seeds)
-  func `takes one slot: no deadlock in a queue of limit 1`(seed: UInt64) {
+  func `a retry takes one slot and can't deadlock a serial queue`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let outside = RetryOperation(retry: .immediate.attempts(2)) { _ in
       RetryOperation(retry: .immediate.attempts(2)) { attempt in
@@ -261,7 +261,7 @@ import Testing
     #expect(world.simulation.now == .seconds(16))
   }
 
-  @Test func `its error is a timeout of the attempt`() {
+  @Test func `a retry with an attempt timeout fails with timeout errors`() {
     let world = World()
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
     let retrying = RetryOperation(retry: policy) { _ in DelayOperation(.seconds(60)) }
@@ -313,7 +313,7 @@ import Testing
 
   // MARK: Letting go
 
-  @Test func `lets go of everything`() async {
+  @Test func `a retry releases everything at its end`() async {
     let live = LiveCount()
     let world = World()
     func make(failures: Int) -> RetryOperation<Void> {
@@ -334,7 +334,7 @@ import Testing
     await live.none()
   }
 
-  @Test(.watched) func `cancelled from another thread, it always ends once`() async throws {
+  @Test(.watched) func `a retry that another thread cancels always ends once`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(300) {
       let ends = Counter()
@@ -351,7 +351,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `what an attempt produced is cancelled together, and no dependent slips through`()
+  @Test func `operations of a cancelled attempt are cancelled before any dependent starts`()
     throws
   {
     let world = World()
@@ -405,7 +405,7 @@ import Testing
     )
   }
 
-  @Test func `what an attempt produces is retried by a policy of its own`() {
+  @Test func `an operation that an attempt produces has its own retry policy`() {
     let world = World()
     let retrying = RetryOperation<Int>(name: "retry", retry: .immediate.attempts(3)) { attempt in
       ResultOperation<Int>(name: "attempt") {

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `runs once, in reverse order, before will-finish`(seed: UInt64) {
+  func `rollbacks run once and in reverse order before willFinish`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let group = Self.group(log, then: Work.failing())
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `doesn't run when it succeeded`(seed: UInt64) {
+  func `rollbacks don't run if the group succeeded`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let group = Self.group(log, then: Work())
@@ -54,7 +54,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `doesn't run for errors that were recovered from`() {
+  @Test func `rollbacks don't run for errors that were recovered from`() {
     let world = World()
     let log = Log<String>()
     let group = Self.group(log, then: Work.failing())
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `runs after a cancel, when all children are quiet`(seed: UInt64) {
+  func `rollbacks run after a cancel when all children have left`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let last = Work.open(policy: .whenFinishIsCalled)
@@ -80,7 +80,7 @@ import Testing
     #expect(group.flawNumbers == [5])
   }
 
-  @Test func `what it throws is an error of the group, and the others run`() {
+  @Test func `an error from a rollback is one of the group's errors`() {
     let world = World()
     let log = Log<String>()
     let group = Self.group(log, then: Work.failing())
@@ -117,7 +117,7 @@ import Testing
     #expect(seen.entries == ["group"])
   }
 
-  @Test func `doesn't run when somebody else finished the group well`() {
+  @Test func `rollbacks don't run if the program finished the group without errors`() {
     let world = World()
     let child = Work.open()
     let ran = Counter()
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: Ending.allCases)
-  func `runs also when the group never executed, after its children`(ending: Ending) {
+  func `rollbacks of a group that never executed run after its children`(ending: Ending) {
     let world = World()
     let log = Log<String>()
     let child = Work("child")
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `one that a rollback registers runs next`(seed: UInt64) {
+  func `a rollback that another rollback registers runs next`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let group = GroupOperation { Work.failing() }
@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `is refused once the group has ended`(fails: Bool) {
+  func `a rollback is refused after the group has ended`(fails: Bool) {
     let world = World()
     let ran = Counter()
     let child = fails ? Work.failing() : Work()
@@ -198,7 +198,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `isn't made a success by a finish() that comes meanwhile`(seed: UInt64) {
+  func `a finish during a rollback doesn't turn the failure into a success`(seed: UInt64) {
     let world = World(seed: seed)
     let group = GroupOperation(name: "group") { Work.failing() }
     group.onRollback { [unowned group] in group.finish() }
@@ -212,7 +212,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `isn't made a success by a finish() from outside, in any order`() throws {
+  @Test func `a finish from outside doesn't turn a rolled back group into a success`() throws {
     try exploreSchedules(depthFirst: Effort.schedules(2_000), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -258,7 +258,7 @@ import Testing
   }
 
   @Test(arguments: Ending.allCases)
-  func `runs when its request is in flight at the end`(ending: Ending) {
+  func `a child's rollback runs if its request is in flight at the end`(ending: Ending) {
     let policy = RetryPolicy.immediate.attempts(1).attemptTimeout(.milliseconds(500))
     let reserve = step(
       "reserve",
@@ -288,7 +288,7 @@ import Testing
     #expect(log.entries == ["do reserve", "undo reserve", "willFinish"])
   }
 
-  @Test func `runs once for all attempts`() {
+  @Test func `a child's rollback runs once for all its attempts`() {
     let pay = step("pay", retry: .immediate.attempts(3), failure: Flaw(1))
     let retrying = RetryOperation<Void>(name: "retrying", retry: .immediate.attempts(2)) { _ in
       ResultOperation { throw Flaw(2) }
@@ -299,7 +299,7 @@ import Testing
     #expect(log.entries == ["do pay", "do pay", "do pay", "undo retrying", "undo pay"])
   }
 
-  @Test func `is that of each attempt if each is an operation with one`() {
+  @Test func `each attempt that is an operation has its own rollback`() {
     let retrying = RetryOperation<Void>(name: "retry", retry: .immediate.attempts(2)) { attempt in
       self.step("\(attempt)", failure: Flaw(attempt))
     }
@@ -308,7 +308,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `runs in the reverse order of starts, and not if it never started`(seed: UInt64) {
+  func `rollbacks of children run in reverse start order and only if started`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let works = (1...4).map { number in
@@ -332,7 +332,9 @@ import Testing
   }
 
   @Test(arguments: Obstacle.allCases)
-  func `doesn't run if the body wasn't called, and is released`(obstacle: Obstacle) {
+  func `a child's rollback is released without running if its body wasn't called`(
+    obstacle: Obstacle
+  ) {
     let alive = LiveCount()
     do {
       let token = alive.token()
@@ -359,7 +361,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `runs if its value came from the journal`(isRecorded: Bool) {
+  func `a child's rollback runs if its value is from the journal`(isRecorded: Bool) {
     let journal = InMemoryJournal(isRecorded ? [.init(key: "reserve", value: 2)] : [])
     let reserve = ResultOperation { [log] in
       log.add("do")
@@ -375,7 +377,7 @@ import Testing
     #expect(journal.keys.isEmpty)
   }
 
-  @Test func `doesn't run after a success, and is released`() {
+  @Test func `a child's rollback is released without running after a success`() {
     let alive = LiveCount()
     do {
       let token = alive.token()
@@ -389,7 +391,7 @@ import Testing
     #expect(alive.alive == 0)
   }
 
-  @Test func `may be registered by the body, for work whose result it needs`() {
+  @Test func `a body may register a rollback that needs its result`() {
     let reserve = ResultOperation(name: "reserve") { [log] in
       let seats = [14, 15]
       AdvancedOperation.current?.onRollback { log.add("release \(seats)") }
@@ -400,7 +402,7 @@ import Testing
     #expect(log.entries == ["release [14, 15]", "undo"])
   }
 
-  @Test func `belongs to the outermost group that fails`() {
+  @Test func `a child's rollback belongs to the outermost group that fails`() {
     let inner = GroupOperation(name: "inner") { step("first") }
     inner.onRollback { [log] in log.add("undo inner") }
     let second = step("second")
@@ -414,7 +416,7 @@ import Testing
     )
   }
 
-  @Test func `is dropped in no group`() {
+  @Test func `an operation outside of a group drops its rollback`() {
     let alone = step("alone", failure: Flaw(1))
     world.run(alone)
     #expect(log.entries == ["do alone"])
@@ -426,8 +428,7 @@ import Testing
     world.run(executing)
   }
 
-  @Test func `undoes all that has begun and nothing else, whenever the group is cancelled`() throws
-  {
+  @Test func `a cancelled group undoes exactly the children that have begun`() throws {
     try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct `A scope and where it is opened` {
   @Test(arguments: seeds)
-  func `in a simulated body it stays in the simulation and in its domain`(seed: UInt64) throws {
+  func `a scope in a simulated body stays in the simulation and its claim domain`(
+    seed: UInt64
+  ) throws {
     let world = World(seed: seed)
     let inside = Log<Bool>()
     let holder = ResultOperation(name: "holder") {
@@ -35,7 +37,7 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
-  @Test func `outside of any operation it has an environment of its own`() async throws {
+  @Test func `a scope outside of operations has a default environment`() async throws {
     let domain = try await withOperations { $0.environment.claimDomain }
     #expect(domain === ClaimDomain.shared)
   }
@@ -82,7 +84,8 @@ import Testing
     #expect(world.simulation.now == .seconds(3))
   }
 
-  @Test func `its observers are attached to what comes later, until they are removed`() throws {
+  @Test
+  func `a scope's observers are attached to later operations until they are removed`() throws {
     let world = World()
     let recorder = RecordingObserver()
     try world.simulation.run {

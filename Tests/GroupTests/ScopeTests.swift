@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `returns what its body returns, after everything is quiet`(seed: UInt64) {
+  func `a scope returns its body's result after all operations have left`(seed: UInt64) {
     let world = World(seed: seed)
     let slow = DelayOperation(.seconds(60))
     let (result, _) = Self.scope(world) { scope in
@@ -49,7 +49,7 @@ import Testing
     #expect(world.simulation.now == .seconds(60))
   }
 
-  @Test func `of nothing ends at once`() {
+  @Test func `an empty scope ends immediately`() {
     let world = World()
     let (result, _) = Self.scope(world) { _ in 1 }
     world.simulation.run()
@@ -57,7 +57,8 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `waits for quiet, for completion blocks, and for what was produced`(seed: UInt64) {
+  func `a scope waits for completion blocks, produced operations and their departure`(seed: UInt64)
+  {
     let world = World(seed: seed)
     let log = Log<String>()
     let child = DelayOperation(.seconds(10))
@@ -192,7 +193,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `what is cancelled because it isn't needed is no error`(seed: UInt64) {
+  func `an operation cancelled as unneeded isn't an error of the scope`(seed: UInt64) {
     let world = World(seed: seed)
     let (result, _) = Self.scope(world) { scope in
       let mirrors = (1...3).map { number in
@@ -207,7 +208,7 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
-  @Test func `what was cancelled with a reason is an error`() {
+  @Test func `an operation that was cancelled with a reason is an error`() {
     let world = World()
     let (result, _) = Self.scope(world) { scope in
       let slow = DelayOperation(.seconds(60))
@@ -251,7 +252,7 @@ import Testing
     #expect(world.simulation.now == .seconds(5))
   }
 
-  @Test func `what went wrong before is thrown in spite of the cancel`() {
+  @Test func `an earlier failure is thrown even if the scope is cancelled`() {
     let world = World()
     let (result, task) = Self.scope(world) { scope in
       scope.add(Work.failing("failing", 1))
@@ -280,7 +281,7 @@ import Testing
 
   // MARK: On threads
 
-  @Test(.watched) func `runs where its caller runs`() async throws {
+  @Test(.watched) func `a scope runs on its caller's actor`() async throws {
     try await onMainActor()
   }
 
@@ -294,7 +295,8 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test(.watched) func `inside of an operation of a queue of limit 1`() async throws {
+  @Test(.watched)
+  func `a scope in an operation of a serial queue runs its operations`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     let work = ResultOperation {
@@ -307,7 +309,8 @@ import Testing
     #expect(try await work.value == 2)
   }
 
-  @Test(.watched) func `cancelled at any time it ends, and nothing is left`() async throws {
+  @Test(.watched)
+  func `a scope that is cancelled at any time ends and releases everything`() async throws {
     let live = LiveCount()
     for round in 0..<Effort.rounds(200) {
       let ended = Counter()
@@ -332,7 +335,7 @@ import Testing
     await live.none()
   }
 
-  @Test func `of a plain operation that nothing else keeps returns`() {
+  @Test func `a scope with a plain operation that no one retains returns`() {
     let world = World()
     let (result, _) = Self.scope(world) { scope in
       scope.add(BlockOperation {})
@@ -342,7 +345,7 @@ import Testing
     #expect((try? result.value?.get()) == 1)
   }
 
-  @Test(.watched) func `of a plain operation that nothing else keeps returns, on threads`()
+  @Test(.watched) func `a scope with an unretained plain operation returns on threads`()
     async throws
   {
     let gate = Gate()
@@ -386,7 +389,7 @@ import Testing
     override func execute() { finish(withError: Flaw(flaw)) }
   }
 
-  @Test func `keeps the first and the last of many that have failed, and counts the rest`() throws {
+  @Test func `a scope keeps the first and last of many failures and counts others`() throws {
     let world = World()
     let alive = LiveCount()
     let most = Changing(0)
@@ -415,7 +418,7 @@ import Testing
     )
   }
 
-  @Test func `keeps nothing of those that were recovered from`() {
+  @Test func `a scope keeps no failures that were recovered from`() {
     let world = World()
     let alive = LiveCount()
     let most = Changing(0)
@@ -440,7 +443,7 @@ import Testing
     #expect((try? result.value?.get()) ?? .max <= 260)
   }
 
-  @Test func `leaves out none that may still be recovered from`() {
+  @Test func `a scope doesn't drop failures that may still be recovered from`() {
     let world = World()
     let (result, _) = Self.scope(world) { scope in
       let works = (1...1_000).map { number in
@@ -455,7 +458,7 @@ import Testing
     #expect(throws: Never.self) { try result.value?.get() }
   }
 
-  @Test func `counts an operation as not run although what it needed was left out`() throws {
+  @Test func `a scope counts an operation as not run although its input was dropped`() throws {
     let world = World()
     let (result, _) = Self.scope(world) { scope in
       let works = (1...1_000).map { number in

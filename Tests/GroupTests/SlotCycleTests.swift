@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends with the one that is added to the full queue`(seed: UInt64) {
+  func `a slot cycle ends with an operation that is added to the full queue`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (other, child) = (Work("other"), Work("child"))
     child.addDependency(other)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends with the child when it comes last`(seed: UInt64) throws {
+  func `a slot cycle ends with the child if the child is added last`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let (open, other, child) = (Work.open("open"), Work("other"), Work("child"))
     let group = GroupOperation(name: "group") { open }
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `ends with the child that gets the dependency, plain or not`(isPlain: Bool) {
+  func `a slot cycle ends with a child that gets a dependency`(isPlain: Bool) {
     let world = World(limit: 1)
     let (open, other) = (Work.open("open"), Work("other"))
     let child: Operation = isPlain ? BlockOperation {} : Work("child")
@@ -59,7 +59,7 @@ import Testing
     #expect(world.queue.operations.isEmpty)
   }
 
-  @Test func `is seen through others, in whichever queue and group they are`() {
+  @Test func `a slot cycle is found through operations of any queue and group`() {
     let world = World(limit: 1)
     let elsewhere = world.makeQueue(limit: -1)
     let (last, middle, inner, child) = (Work("last"), Work("middle"), Work("inner"), Work("child"))
@@ -77,8 +77,7 @@ import Testing
     #expect(group.kind == .succeeded && outer.kind == .succeeded)
   }
 
-  @Test func `is seen when what a child needs becomes a child of a group that waits for the slot`()
-  {
+  @Test func `a slot cycle is found when a needed operation joins a waiting group`() {
     let world = World(limit: 1)
     let (needed, child) = (Work("needed"), Work("child"))
     child.addDependency(needed)
@@ -91,7 +90,7 @@ import Testing
     #expect(group.isFinished && later.isFinished)
   }
 
-  @Test func `is seen through attempts, rounds and scopes`() async {
+  @Test func `a slot cycle is found through attempts, rounds and scopes`() async {
     let world = World(limit: 1)
     for kind in 0..<3 {
       let other = Work("other")
@@ -117,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `is none while another holder of a slot goes on`() {
+  @Test func `a slot cycle isn't complete while another slot holder keeps running`() {
     let world = World(limit: 2)
     let (open, other, child) = (Work.open("open"), Work("other"), Work("child"))
     child.addDependency(other)
@@ -129,7 +128,7 @@ import Testing
     #expect(other.kind == .succeeded && group.kind == .succeeded)
   }
 
-  @Test func `is opened by who waits for a claim, when one does`() {
+  @Test func `a slot cycle is broken by the operation that waits for a claim`() {
     let world = World(limit: 1)
     let elsewhere = world.makeQueue(limit: -1)
     let claiming = Work.claiming("claiming", MutuallyExclusive("db"))
@@ -181,7 +180,7 @@ import Testing
   /// Groups and others with dependencies and waits of their own code at random, in queues with few
   /// slots, some of it added late: whatever cycles there are, all finish.
   @Test(arguments: Effort.seeds(400))
-  func `never hangs`(seed: UInt64) {
+  func `random workflows of groups and slots always finish`(seed: UInt64) {
     var random = Random(seed)
     let world = World(seed: seed)
     let queues = [1, 1, 2, -1].map { world.makeQueue(limit: $0) }
@@ -200,7 +199,7 @@ import Testing
     #expect(queues.allSatisfy { $0.operations.isEmpty })
   }
 
-  @Test func `never hangs on threads`() async throws {
+  @Test func `random workflows of groups and slots always finish on threads`() async throws {
     let queues = [1, 1, 2, -1].map { limit in
       let queue = AdvancedOperationQueue()
       queue.maxConcurrentOperationCount = limit

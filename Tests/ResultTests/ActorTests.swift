@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(.needsThreadPool("The actor blocks its thread."))
-  func `go on after it while it blocks its thread for the next one`() async throws {
+  func `operations leave an actor although the next one blocks its thread`() async throws {
     let queue = AdvancedOperationQueue()
     let (firstCame, lastComes, blocked, gate) = (Gate(), Gate(), Gate(), Gate())
     let meter = Meter()

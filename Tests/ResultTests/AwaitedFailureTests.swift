@@ -18,7 +18,7 @@ import Testing
     return outer
   }
 
-  @Test func `has the name of that operation in texts and origins`() throws {
+  @Test func `an awaited failure has its operation's name in texts and origins`() throws {
     let inner = ResultOperation(name: "inner", retry: .immediate.attempts(2)) {
       () async throws -> Int in throw Flaw(1)
     }
@@ -42,7 +42,8 @@ import Testing
     #expect(failure.first(Flaw.self) == Flaw(1))
   }
 
-  @Test func `isn't taken for a condition, a skip or a cancel of the one that awaits`() throws {
+  @Test
+  func `an awaited failure isn't a condition, skip or cancel of the awaiting operation`() throws {
     let world = World()
     let refused = ResultOperation(name: "refused") { 1 }
     refused.addCondition(BlockCondition("no") { false })
@@ -72,7 +73,8 @@ import Testing
     )
   }
 
-  @Test func `is known behind conditions, dependencies and other operations`() throws {
+  @Test
+  func `an awaited failure is known behind conditions, dependencies and other operations`() throws {
     let world = World()
     let queue = world.queue
     let root = ResultOperation(name: "root") { () async throws -> Int in throw Flaw(1) }
@@ -98,7 +100,7 @@ import Testing
     )
   }
 
-  @Test func `names a dependency once when a recovery passes its failure on`() {
+  @Test func `an awaited failure names a dependency once after a recovery passed it on`() {
     let world = World()
     let download = ResultOperation(name: "download") { () async throws -> Int in throw Flaw(1) }
     let cached = download.recover(name: "cached") { throw $0 }
@@ -107,7 +109,7 @@ import Testing
     #expect(cached.outcome?.failure?.rootCauses.map(\.origin) == [.dependency("download", .body)])
   }
 
-  @Test func `keeps its name when its elements are changed`() throws {
+  @Test func `an awaited failure keeps its name when its elements are changed`() throws {
     let world = World()
     let inner = ResultOperation(name: "inner") { () async throws -> Int in throw Flaw(1) }
     world.run(inner)
@@ -119,7 +121,7 @@ import Testing
     #expect(outer.outcome?.failure?.description == "operation “inner”\n  flaw 1\n  flaw 2")
   }
 
-  @Test func `is the same failure, however often and deep it was given`() throws {
+  @Test func `an awaited failure is printed once however often it was passed on`() throws {
     let world = World()
     let queue = world.queue
     let root = ResultOperation(name: "root", retry: .immediate.attempts(2)) {
@@ -149,7 +151,7 @@ import Testing
     )
   }
 
-  @Test func `is released without recursion, 100,000 deep`() {
+  @Test func `an awaited failure that is 100,000 levels deep is released without recursion`() {
     var failure = OperationFailure(elements: [.init(origin: .body, error: Flaw(1))])
     for _ in 1...100_000 {
       failure = OperationFailure(elements: [.init(origin: .body, error: failure)])

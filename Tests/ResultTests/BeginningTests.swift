@@ -22,7 +22,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("The body blocks its thread."), arguments: Maker.allCases)
-  private func `sees a cancel`(maker: Maker) async throws {
+  private func `the synchronous beginning of a body sees a cancel`(maker: Maker) async throws {
     let began = Gate()
     let work = await maker.make {
       ResultOperation {
@@ -38,7 +38,9 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(arguments: Maker.allCases)
-  private func `sees the same as what comes after it`(maker: Maker) async throws {
+  private func `a body's beginning sees the same context as its continuation`(
+    maker: Maker
+  ) async throws {
     let queue = OperationQueue()
     let seen = Log<Bool>()
     let work = await maker.make { () -> ResultOperation<Void> in
@@ -67,7 +69,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("The body blocks its thread."), arguments: Maker.allCases)
-  private func `keeps membership when it was finished from outside, and so does what comes after`(
+  private func `a finished operation stays in the queue until its body returns`(
     maker: Maker
   ) async throws {
     let queue = AdvancedOperationQueue()
@@ -98,7 +100,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("The inner body blocks its thread."))
-  func `of one that is started by hand isn't run by the caller`() async throws {
+  func `the caller doesn't run the body of a manually started operation`() async throws {
     let queue = AdvancedOperationQueue()
     let outer = ResultOperation {
       let returned = Gate()
@@ -112,7 +114,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("64 bodies block their threads."))
-  func `that blocks its thread leaves others theirs`() async throws {
+  func `a body that blocks its thread leaves other operations theirs`() async throws {
     let queue = AdvancedOperationQueue()
     let gate = Gate()
     let blocked = (0..<64).map { _ in ResultOperation { block(until: gate) } }
@@ -123,7 +125,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("The condition blocks its thread."), arguments: [1, 2, 3])
-  func `of a condition that blocks its thread keeps no others from being asked, or from leaving`(
+  func `a condition that blocks its thread doesn't delay other operations`(
     limit: Int
   ) async throws {
     let queue = AdvancedOperationQueue()
@@ -164,8 +166,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(.needsThreadPool("The condition blocks its thread."), arguments: Maker.allCases)
-  private func `of a condition sees a cancel, and its answer is ignored`(maker: Maker) async throws
-  {
+  private func `a condition sees a cancel and its answer is ignored`(maker: Maker) async throws {
     let (asked, ended) = (Gate(), Gate())
     let work = await maker.make {
       let work = ResultOperation { Issue.record("it ran") }
@@ -188,7 +189,7 @@ private func block(until gate: Gate) { gate.pass() }
   }
 
   @Test(arguments: [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")])
-  func `of a condition that says no lets it leave ahead`(
+  func `an operation whose condition fails leaves before the queue's slot is free`(
     answer: OperationConditionResult
   )
     async throws
@@ -209,7 +210,7 @@ private func block(until gate: Gate) { gate.pass() }
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `of many with conditions and bodies, all run`() async throws {
+  @Test func `many operations with conditions and bodies all run`() async throws {
     let queue = AdvancedOperationQueue()
     let works = (0..<500).map { number in
       let work = ResultOperation {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `Results that others need` {
   @Test(arguments: seeds)
-  func `are injected by type, whatever the order of adding`(seed: UInt64) {
+  func `results are injected by type in any order of adding`(seed: UInt64) {
     let world = World(seed: seed)
     let number = ResultOperation(name: "number") { 20 }
     let text = number.then(name: "text") { "\($0 + 1)" }
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of several come in the order of the parameters`(seed: UInt64) {
+  func `several results have the order of the parameters`(seed: UInt64) {
     let world = World(seed: seed)
     let a = ResultOperation { 1 }
     let b = ResultOperation { "two" }
@@ -31,7 +31,7 @@ import Testing
     #expect(all.dependencies == [a, b, c])
   }
 
-  @Test func `that never came fail the successor, with where that came from`() throws {
+  @Test func `missing results fail the successor with their origins`() throws {
     let world = World()
     let failing = ResultOperation(name: "failing") { () async throws -> Int in throw Flaw(1) }
     let fine = ResultOperation(name: "fine") { 2 }
@@ -54,7 +54,7 @@ import Testing
     #expect(inner.map(flaws) == [[1], [2]])
   }
 
-  @Test func `that one operation gives several times fail the successor once`() {
+  @Test func `a missing result that is used several times fails the successor once`() {
     let world = World()
     let failing = ResultOperation(name: "failing") { () async throws -> Int in throw Flaw(1) }
     let sum = ResultOperation(name: "sum", after: failing, failing, failing) { $0 + $1 + $2 }
@@ -80,7 +80,7 @@ import Testing
     )
   }
 
-  @Test func `that were skipped skip the successor`() {
+  @Test func `a skipped result skips the successor`() {
     let world = World()
     let skipped = ResultOperation(name: "skipped") { 1 }
     skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -119,7 +119,7 @@ import Testing
     #expect(next.kind == .failed)
   }
 
-  @Test func `that are not waited for any more are an error and no trap`() {
+  @Test func `a result whose dependency was removed is an error and no trap`() {
     let world = World()
     let gate = Gate()
     let slow = ResultOperation(name: "slow") {
@@ -153,7 +153,7 @@ import Testing
     #expect(slow.kind == .succeeded)
   }
 
-  @Test(.watched) func `across queues, on threads`() async throws {
+  @Test(.watched) func `results cross queues on threads`() async throws {
     let queues = (0..<3).map { _ in AdvancedOperationQueue() }
     for _ in 0..<Effort.rounds(200) {
       let first = ResultOperation { 0 }

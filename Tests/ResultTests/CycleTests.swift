@@ -4,7 +4,7 @@ import Testing
 
 /// Waits in bodies that could never end.
 @Suite(.watched) struct `A body that waits for what waits for it` {
-  @Test func `its own value`() async throws {
+  @Test func `a body that awaits its own value fails with a cycle error`() async throws {
     let queue = AdvancedOperationQueue()
     let own = Locked<ResultOperation<Int>?>(nil)
     let operation = ResultOperation<Int>(name: "fetch") {
@@ -19,7 +19,8 @@ import Testing
     #expect(cycle.path == ["fetch", "fetch"])
   }
 
-  @Test func `another one of its queue with one slot`() async throws {
+  @Test
+  func `a body that awaits an operation of its serial queue fails with a cycle`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     let inner = ResultOperation(name: "inner") { 1 }
@@ -80,7 +81,7 @@ import Testing
     #expect(group.outcome?.isSuccess == true)
   }
 
-  @Test func `what is not a cycle`() async throws {
+  @Test func `awaiting an executing operation or a group child isn't a cycle`() async throws {
     let queue = AdvancedOperationQueue()
     let other = ResultOperation(name: "other") { 1 }
     let body = ResultOperation(name: "body") {

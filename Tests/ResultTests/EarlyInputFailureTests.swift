@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: Form.allCases)
-  func `fails immediately, and cancels none of the others`(form: Form) {
+  func `an operation without an input fails immediately and cancels no others`(form: Form) {
     let (failing, slow) = (failing(), slow())
     let sum = needing(failing, slow, form)
     let end = end(of: sum)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `fails immediately if the input was cancelled`() {
+  @Test func `an operation fails immediately if its input was cancelled`() {
     let (first, slow) = (slow("first"), slow())
     let sum = ResultOperation(name: "sum", after: slow, first) { $0 + $1 }
     let end = end(of: sum)
@@ -87,7 +87,7 @@ import Testing
     #expect(sum.kind == .failed)
   }
 
-  @Test func `fails immediately when it is added after the input has failed`() {
+  @Test func `an operation fails immediately if it is added after its input failed`() {
     let (failing, slow) = (failing(), slow())
     world.queue.addOperations([failing, slow])
     world.simulation.advance(by: .seconds(10))
@@ -98,7 +98,7 @@ import Testing
     #expect(end.value == .seconds(10))
   }
 
-  @Test func `fails immediately although it got a dependency while it waited`() {
+  @Test func `a new dependency doesn't delay the failure of a lost input`() {
     let (failing, slow) = (failing(), slow())
     let next = failing.then(name: "next") { $0 }
     let end = end(of: next)
@@ -108,7 +108,7 @@ import Testing
     #expect(end.value == .seconds(1))
   }
 
-  @Test func `passes that on immediately, along a chain and out of a group`() {
+  @Test func `a lost input passes its failure along a chain and out of a group`() {
     let (failing, slow) = (failing(), slow())
     let sum = ResultOperation(name: "sum", after: failing, slow) { $0 + $1 }
     let last = ResultOperation(name: "last", after: slow, sum) { $0 + $1 }
@@ -120,7 +120,7 @@ import Testing
     #expect(group.outcome?.failure?.notRunCount == 2)
   }
 
-  @Test func `asks no condition, and neither executes nor takes a claim`() {
+  @Test func `a lost input prevents conditions, claims and execution`() {
     let (failing, slow) = (failing(), slow())
     let probe = ConditionProbe()
     let ran = Counter()
@@ -133,7 +133,7 @@ import Testing
     #expect(ran.count == 0)
   }
 
-  @Test func `leaves a suspended queue when that is resumed`() {
+  @Test func `a suspended queue keeps an operation with a lost input until it resumes`() {
     let (failing, slow) = (failing(), slow())
     let sum = ResultOperation(name: "sum", after: failing, slow) { $0 + $1 }
     let end = end(of: sum)
@@ -148,7 +148,7 @@ import Testing
     #expect(end.value == .seconds(20))
   }
 
-  @Test func `waits for the others if the input was skipped, because a failure wins`() {
+  @Test func `an operation with a skipped input waits because a failure would win`() {
     for fails in [true, false] {
       let skipped = ResultOperation(name: "skipped") { 1 }
       skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func `waits for the others if it has a journal, which may know its value`() {
+  @Test func `an operation with a journal waits because its value may be recorded`() {
     let (failing, slow) = (failing(), slow())
     let journal = InMemoryJournal([.init(key: "sum", value: 7)])
     let sum = ResultOperation(after: failing, slow) { $0 + $1 }.recorded(as: "sum", in: journal)
@@ -167,7 +167,7 @@ import Testing
     #expect((try? sum.result?.get()) == 7)
   }
 
-  @Test func `ends once, whatever happens in between`() throws {
+  @Test func `an operation with a lost input ends once under every schedule`() throws {
     try exploreSchedules(depthFirst: Effort.schedules(500), randomSchedules: Effort.drawn(200)) {
       simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -55,7 +55,10 @@ private struct MomentClock: Clock {
   /// The moments are those at which the clock is asked after the decision to try again; one of them
   /// is that in which the claims are counted.
   @Test(arguments: End.allCases, 1...8)
-  func `leaves none of them taken`(end: End, moment number: Int) async throws {
+  func `an operation that ends while it acquires claims again leaves none acquired`(
+    end: End,
+    moment number: Int
+  ) async throws {
     let moment = MomentClock.Moment()
     let domain = ClaimDomain()
     let environment = OperationEnvironment(

@@ -10,7 +10,7 @@ import Testing
   enum Held: CaseIterable { case slot, claim, barrier }
 
   @Test(arguments: Kind.allCases, Held.allCases)
-  func `ends with an error for the wait, and explain() says what goes on`(
+  func `a cycle through a last round ends with an error for the wait`(
     kind: Kind,
     held: Held
   ) throws {
@@ -59,7 +59,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `is seen as well when the end comes while the round is made`() {
+  @Test func `a cycle is found if the end arrives while a round is created`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(
       maxConcurrentOperationCount: 1,

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.watched) struct `Claims that are released between attempts` {
   @Test(arguments: seeds)
-  func `lets another operation hold its claims between the attempts`(seed: UInt64) {
+  func `a retrying operation releases its claims between attempts`(seed: UInt64) {
     let world = World(seed: seed)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(times: times)
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `keeps no child waiting whose group it waits for itself`(seed: UInt64) {
+  func `a retrying operation doesn't block a child whose group it waits for`(seed: UInt64) {
     let world = World(seed: seed)
     let pool = world.pool(3)
     let work = world.flaky()
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `waits for its claims without a slot, in the line of all`(seed: UInt64) {
+  func `the next attempt waits for its claims without a slot in FIFO order`(seed: UInt64) {
     let world = World(seed: seed, limit: 2)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(times: times)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip, .cancelHolder], seeds)
-  func `waits for its next attempt whatever is said about busy claims`(
+  func `the next attempt waits for busy claims whatever their policy is`(
     whenBusy: WhenBusy,
     seed: UInt64
   ) {
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `counts each attempt as a start of a rate`(seed: UInt64) {
+  func `each attempt counts as a start of a rate`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
     let policy = RetryPolicy.constant(.seconds(1)).attempts(5).releasingSlot()
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `leaves to others the start of an attempt that never begins`(seed: UInt64) {
+  func `the start of an attempt that never begins is left to other operations`(seed: UInt64) {
     let world = World(seed: seed)
     let work = world.flaky()
     work.addClaim(RateLimit("api", 1, per: .seconds(30)))
@@ -114,7 +114,7 @@ import Testing
     #expect(times.entries == [.seconds(30)])
   }
 
-  @Test func `fails when the pool has become too small for it`() {
+  @Test func `the next attempt fails if the pool has become too small`() {
     let world = World()
     let pool = world.pool(3)
     let work = world.flaky()
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `takes claims by hand, too`(seed: UInt64) {
+  func `a manually started operation releases claims between attempts too`(seed: UInt64) {
     let world = World(seed: seed)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(failures: 2, times: times)
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `evaluates conditions before the first attempt only`() {
+  @Test func `conditions are evaluated before the first attempt only`() {
     let world = World(limit: 1)
     let count = Counter()
     let work = world.flaky(failures: 3)
@@ -172,7 +172,7 @@ import Testing
 
   // MARK: Explanations
 
-  @Test func `says what the next attempt waits for`() {
+  @Test func `the explanation reports the cause that the next attempt waits for`() {
     let world = World(limit: 1)
     world.queue.name = "queue"
     let work = world.flaky()
@@ -197,7 +197,7 @@ import Testing
   // MARK: Cycles
 
   @Test(arguments: seeds)
-  func `ends a cycle through the slot that it waits for`(seed: UInt64) throws {
+  func `a cycle through the slot that an attempt waits for ends`(seed: UInt64) throws {
     // The waiting body begins before the attempt is due, or after.
     for delay in [5, 15] {
       let world = World(seed: seed, limit: 1)
@@ -223,7 +223,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a cycle through the claim that it waits for`(seed: UInt64) throws {
+  func `a cycle through the claim that an attempt waits for ends`(seed: UInt64) throws {
     for delay in [5, 15] {
       let world = World(seed: seed)
       let clock = world.simulation.environment.clock
@@ -254,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a cycle when the limit is lowered`(seed: UInt64) throws {
+  func `a cycle that a lowered limit completes ends`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 0)
     let work = world.flaky()
     let waiting = ResultOperation(name: "waiting") { try await work.value }
@@ -269,7 +269,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a cycle through the slot of a group whose child waits for it`(seed: UInt64) throws {
+  func `a cycle through a group's slot and a waiting attempt ends`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let work = world.flaky()
     let child = Work("child")
@@ -284,7 +284,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends a cycle through a barrier behind it`(seed: UInt64) {
+  func `a cycle through a barrier behind a waiting attempt ends`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let work = world.flaky()
     let behind = Work("behind")
@@ -301,7 +301,7 @@ import Testing
   // MARK: Others that try again
 
   @Test(arguments: seeds)
-  func `holds for operations that are made again`(seed: UInt64) {
+  func `a RetryOperation releases its claims between attempts`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let others = Log<Duration>()
     let attempts = Counter()
@@ -321,7 +321,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `holds inside of a group that has the claim`(seed: UInt64) {
+  func `a child releases its claims to siblings within the group's claim`(seed: UInt64) {
     let world = World(seed: seed)
     let others = Log<Duration>()
     let work = world.flaky()

@@ -7,7 +7,7 @@ import Testing
   // MARK: The slot
 
   @Test(arguments: seeds)
-  func `lets another operation use the slot between the attempts`(seed: UInt64) {
+  func `another operation uses the released slot between attempts`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(times: times)
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `keeps it as any policy does, if it isn't asked to release it`(seed: UInt64) {
+  func `a policy without releasingSlot keeps the slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let others = Log<Duration>()
     let work = world.flaky(failures: 1, .constant(.seconds(10)).attempts(5))
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `waits for a free slot when the delay is over, before what was added later`(seed: UInt64) {
+  func `an attempt waits for a free slot before operations that were added later`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(times: times)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `comes before operations of a lower priority`(seed: UInt64) {
+  func `an attempt starts before operations of a lower priority`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(times: times)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `starts again before what was added later, if there is no delay`(seed: UInt64) {
+  func `an attempt without a delay starts before operations that were added later`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (times, others) = (Log<Duration>(), Log<Duration>())
     let work = world.flaky(failures: 1, .immediate.attempts(5).releasingSlot(), times: times)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is good for a body that fails before it has suspended`(seed: UInt64) {
+  func `a synchronously failing body may release its slot many times`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let attempts = Counter()
     let work = ResultOperation(
@@ -84,7 +84,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `stays executing, and counts in the queue`() {
+  @Test func `an operation between attempts is executing and counts in the queue`() {
     let world = World(limit: 1)
     let work = world.flaky()
     world.queue.addOperation(work)
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `doesn't begin an attempt while the queue is suspended`(seed: UInt64) {
+  func `an attempt doesn't begin while the queue is suspended`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let times = Log<Duration>()
     let work = world.flaky(times: times)
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `follows a limit that is changed`(seed: UInt64) {
+  func `an attempt waits for a slot of the changed limit`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let times = Log<Duration>()
     let work = world.flaky(times: times)
@@ -152,7 +152,7 @@ import Testing
   // MARK: The end
 
   @Test(arguments: seeds)
-  func `is cancelled at once, wherever it waits`(seed: UInt64) {
+  func `an operation between attempts is cancelled immediately`(seed: UInt64) {
     for time in [5, 15] {
       let world = World(seed: seed, limit: 1)
       let work = world.flaky()
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is cancelled in a suspended queue, too, and with all others`(seed: UInt64) {
+  func `an operation between attempts is cancelled in a suspended queue too`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let work = world.flaky()
     let other = world.body("other", seconds: 60)
@@ -186,7 +186,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `is finished from outside while it waits, and holds nothing afterwards`() {
+  @Test func `an operation between attempts that is finished from outside holds nothing`() {
     for time in [5, 15] {
       let world = World(limit: 1)
       let work = world.flaky()
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func `ends with a time limit that is over while it waits`() {
+  @Test func `an operation between attempts ends with its timeout`() {
     for time in [5, 15] {
       let world = World(limit: 1)
       let work = world.flaky()
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `gives up in line when the time for all attempts is over`(seed: UInt64) {
+  func `an operation that waits for a slot ends at the total timeout`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let policy = RetryPolicy.constant(.seconds(10)).attempts(5).releasingSlot()
       .totalTimeout(.seconds(15))
@@ -236,7 +236,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `is in no cycle with a body that waits for it when it was cancelled`(seed: UInt64) {
+  func `a cancelled operation between attempts completes no cycle`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let clock = world.simulation.environment.clock
     let work = world.flaky()
@@ -251,7 +251,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `lets a queue be drained, within its time or not`() throws {
+  @Test func `a queue with an operation between attempts can be drained`() throws {
     for (limit, kind) in [(60, Kind.succeeded), (5, .cancelled)] {
       let world = World(limit: 1)
       let work = world.flaky()

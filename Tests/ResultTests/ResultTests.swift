@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.watched) struct `An operation with a result` {
   @Test(arguments: seeds)
-  func `gives its value, and has its result when did-finish is told`(seed: UInt64) async throws {
+  func `a result operation has its result when didFinish is called`(seed: UInt64) async throws {
     let world = World(seed: seed)
     let work = ResultOperation(name: "work") {
       await Task.yield()
@@ -21,7 +21,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `gives values that are optional, or nothing, as they are`() async throws {
+  @Test func `optional and Void values are returned unchanged`() async throws {
     let world = World()
     let none = ResultOperation { () -> Int? in nil }
     let some = ResultOperation { () -> Int?? in .some(nil) }
@@ -36,7 +36,7 @@ import Testing
     #expect(try await function.value(1) == 2)
   }
 
-  @Test func `keeps nothing of a wait for its value that was cancelled`() async {
+  @Test func `cancelled waits for a value leave nothing behind`() async {
     let work = ResultOperation { 42 }
     let steps = ManualTasks()
     let waits = (0..<3).map { _ in Task(executorPreference: steps) { try await work.value } }
@@ -51,7 +51,7 @@ import Testing
     for wait in waits { await #expect(throws: CancellationError.self) { try await wait.value } }
   }
 
-  @Test func `that throws fails with that error`() async throws {
+  @Test func `a body that throws fails its operation with that error`() async throws {
     let world = World()
     let work = ResultOperation { () async throws -> Int in throw Flaw(1) }
     world.run(work)
@@ -61,7 +61,7 @@ import Testing
     #expect(flaws(failure?.errors ?? []) == [1])
   }
 
-  @Test func `that a condition prevents throws its failure`() async throws {
+  @Test func `an operation whose condition fails throws the condition's failure`() async throws {
     let world = World()
     let work = ResultOperation { 1 }
     work.addCondition(Immediate("weather", always: .failed(Flaw(1))))
@@ -70,7 +70,7 @@ import Testing
     #expect(failure?.elements.map(\.origin) == [.condition("weather")])
   }
 
-  @Test func `that was skipped throws one element that is in no errors`() async throws {
+  @Test func `a skipped operation throws a skip that isn't one of its errors`() async throws {
     let world = World()
     let work = ResultOperation { 1 }
     work.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -135,7 +135,7 @@ import Testing
     #expect(work.kind == .cancelled)
   }
 
-  @Test func `that its own body finishes fails, unless there is no value to give`() throws {
+  @Test func `an operation that its body finishes fails unless it has no value`() throws {
     let world = World()
     let early = ResultOperation(name: "early") {
       AdvancedOperation.current?.finish()
@@ -160,7 +160,7 @@ import Testing
     #expect(try last.result?.get() == "done")
   }
 
-  @Test func `that somebody else finishes has no value`() async throws {
+  @Test func `an operation that is finished from outside has no value`() async throws {
     let world = World()
     let gate = Gate()
     let work = ResultOperation {
@@ -235,7 +235,7 @@ import Testing
     #expect(AdvancedOperation.current == nil)
   }
 
-  @Test func `execute and conditions reach their operation, and observers do not`() {
+  @Test func `execute and conditions see their operation as current and observers don't`() {
     let world = World()
     let seen = Log<AdvancedOperation?>()
     let work = Work { work in
@@ -254,7 +254,7 @@ import Testing
     #expect(AdvancedOperation.current == nil)
   }
 
-  @Test func `one that runs inside another's execute doesn't change that one's`() {
+  @Test func `an operation within another's execute doesn't change the current operation`() {
     let seen = Log<AdvancedOperation?>()
     let inner = Work("inner") { work in
       seen.add(AdvancedOperation.current)

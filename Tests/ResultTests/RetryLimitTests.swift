@@ -32,7 +32,7 @@ import Testing
     #expect(world.simulation.now == .seconds(16))
   }
 
-  @Test func `with a timeout as its error, and nothing else`() {
+  @Test func `a timeout is the only error of an attempt that exceeds it`() {
     let world = World()
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
     let work = Self.slow(world, [60], policy)
@@ -43,7 +43,7 @@ import Testing
     #expect(work.errors.allSatisfy { $0 as? OperationTimeout == .init(duration: .seconds(5)) })
   }
 
-  @Test func `what the body throws instead of a cancellation is kept beside it`() {
+  @Test func `a body's error is kept together with the attempt's timeout`() {
     let world = World()
     let clock = world.simulation.environment.clock
     let work = ResultOperation(retry: .immediate.attempts(1).attemptTimeout(.seconds(5))) {
@@ -201,7 +201,9 @@ private final class LateClock: Clock, Sendable {
   }
 
   @Test(arguments: [policy, policy.releasingSlot()])
-  func `is followed by no attempt after the total timeout`(policy: RetryPolicy) async throws {
+  func `no attempt begins after the total timeout even if the delay ends late`(
+    policy: RetryPolicy
+  ) async throws {
     let clock = LateClock()
     let begins = Log<Duration>()
     let work = ResultOperation<Int>(retry: policy) {
@@ -214,7 +216,9 @@ private final class LateClock: Clock, Sendable {
   }
 
   @Test(arguments: [policy, policy.releasingSlot()])
-  func `is followed by none of a RetryOperation, either`(policy: RetryPolicy) async throws {
+  func `a RetryOperation begins no attempt after the total timeout`(
+    policy: RetryPolicy
+  ) async throws {
     let clock = LateClock()
     let begins = Log<Duration>()
     let work = RetryOperation<Int>(retry: policy) { _ in

@@ -36,20 +36,20 @@ import Testing
   }
 
   @Test(arguments: delays.indices)
-  func `has no limit of its own`(index: Int) {
+  func `a retry policy has no attempt limit by default`(index: Int) {
     let (name, policy) = Self.delays[index]
     #expect(Self.times(of: policy, atMost: 10_000).count == 10_000, "\(name)")
   }
 
   @Test(arguments: delays.indices, [1, 2, 7])
-  func `has as many attempts as its limit says, the first included`(index: Int, count: Int) {
+  func `a retry policy makes as many attempts as its limit`(index: Int, count: Int) {
     let (name, policy) = Self.delays[index]
     let unlimited = Self.times(of: policy)
     #expect(Self.times(of: policy.attempts(count)) == Array(unlimited.prefix(count)), "\(name)")
   }
 
   @Test(arguments: delays.indices)
-  func `has the smaller one of two limits, whichever is said first`(index: Int) {
+  func `the smaller of two limits applies in any order`(index: Int) {
     let (name, policy) = Self.delays[index]
     for (first, second) in [(2, 5), (5, 2), (3, 3)] {
       let limited = policy.attempts(first).attempts(second)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `gives up at the limit that comes first`() {
+  @Test func `a retry policy gives up at the first limit that is reached`() {
     let policy = RetryPolicy.constant(.seconds(10))
     // Attempts begin at 0, 10 and 20 s.
     #expect(Self.times(of: policy.attempts(3).totalTimeout(.seconds(60))).count == 3)
@@ -69,14 +69,14 @@ import Testing
     #expect(Self.times(of: policy.totalTimeout(.seconds(25)).attempts(2)).count == 2)
   }
 
-  @Test func `of a closure that gives up ends at that, or at its limit`() {
+  @Test func `a closure policy ends when it returns nil or reaches its limit`() {
     let policy = RetryPolicy { count, _ in count < 4 ? .seconds(1) : nil }
     #expect(Self.times(of: policy).count == 4)
     #expect(Self.times(of: policy.attempts(9)).count == 4)
     #expect(Self.times(of: policy.attempts(2)).count == 2)
   }
 
-  @Test func `doesn't call its closure after the last attempt, and its predicates do see that`() {
+  @Test func `predicates are called after the last attempt and the delay closure isn't`() {
     let (asked, seen) = (Counter(), Counter())
     let policy = RetryPolicy { _, _ in
       asked.add()
@@ -90,7 +90,7 @@ import Testing
     #expect(seen.count == 3)
   }
 
-  @Test func `repeats what all of its predicates allow`() {
+  @Test func `an error is retried only if all predicates allow it`() {
     let policy = RetryPolicy.immediate.attempts(5)
       .when { ($0 as? Flaw)?.number != 1 }.when { ($0 as? Flaw)?.number != 2 }
     #expect([1, 2, 3].map { Self.times(of: policy, failing: $0).count } == [1, 1, 5])
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: delays.indices)
-  func `is the same in every order of its modifiers`(index: Int) {
+  func `the order of a policy's modifiers doesn't matter`(index: Int) {
     let (name, policy) = Self.delays[index]
     let orders = Self.orders(of: Self.modifiers.count)
     #expect(orders.count == 720)
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: [0, -1, Int.min])
-  func `with no attempt is refused with one sentence`(count: Int) async throws {
+  func `a policy with no attempt traps with one sentence`(count: Int) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -155,7 +155,7 @@ import Testing
     )
   }
 
-  @Test func `is written in an argument that may be nil`() {
+  @Test func `a retry policy can be written as an optional argument`() {
     let world = World()
     let work = ResultOperation<Int>(
       retry: .exponential(.seconds(1), cap: .seconds(30)).jittered().attempts(5)

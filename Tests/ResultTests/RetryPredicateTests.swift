@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases)
-  func `gets the root cause, however it came to the attempt`(way: Way) {
+  func `a predicate receives the root cause however it reached the attempt`(way: Way) {
     let final = operation(404, way)
     let other = operation(500, way)
     world.run(final, other)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: [[500, 404], [404, 500], [500, 501], [404]])
-  func `has to hold for each of several root causes`(flaws: [Int]) {
+  func `a predicate must allow each of several root causes`(flaws: [Int]) {
     let queue = world.queue
     let retried = ResultOperation<Void>(retry: Self.policy) {
       let group = GroupOperation(name: "group") {
@@ -98,7 +98,7 @@ import Testing
     #expect(retried.attempt == (flaws.contains(404) ? 1 : 3))
   }
 
-  @Test func `gets the time limit of an attempt, and nothing else`() {
+  @Test func `a predicate receives only the timeout of an attempt`() {
     let seen = Log<String>()
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5)).when { error in
       seen.add("\(error)")
@@ -113,7 +113,7 @@ import Testing
     #expect(seen.entries == Array(repeating: "It took longer than 5 s.", count: 2))
   }
 
-  @Test func `gets the failure of an awaited operation that was cancelled without a reason`() {
+  @Test func `a predicate receives the failure of an awaited operation without a reason`() {
     let (queue, seen) = (world.queue, Log<Bool>())
     let policy = RetryPolicy.immediate.attempts(3).when { error in
       seen.add((error as? OperationFailure)?.isCancellation == true)
@@ -129,7 +129,7 @@ import Testing
     #expect(seen.entries == [true])
   }
 
-  @Test func `of a policy that is a closure gets the root cause, or all of several`() {
+  @Test func `a closure policy receives the root cause or all of several`() {
     let (queue, seen) = (world.queue, Log<[Int]>())
     let policy = RetryPolicy { _, error in
       let causes = (error as? OperationFailure)?.rootCauses.map(\.error) ?? [error]

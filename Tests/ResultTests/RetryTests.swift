@@ -36,7 +36,7 @@ import Testing
   ]
 
   @Test(arguments: policies.indices)
-  func `waits as the policy says`(index: Int) {
+  func `a retry waits for the delays of its policy`(index: Int) {
     let (name, policy, seconds) = Self.policies[index]
     let world = World()
     let times = Log<Duration>()
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(arguments: policies.indices.dropLast())
-  func `gives up after the last attempt, and keeps every error`(index: Int) {
+  func `a retry gives up after the last attempt and keeps every error`(index: Int) {
     let (name, policy, seconds) = Self.policies[index]
     let world = World()
     let work = Self.flaky(world, failures: 100, policy)
@@ -110,7 +110,7 @@ import Testing
     #expect(world.simulation.now == .zero)
   }
 
-  @Test func `with a total timeout there may be any number of attempts`() {
+  @Test func `a total timeout allows any number of attempts`() {
     let world = World()
     let work = Self.flaky(world, failures: 99, .constant(.seconds(1)).totalTimeout(.seconds(60)))
     world.run(work)
@@ -140,7 +140,7 @@ import Testing
     #expect(work.flawNumbers == [1, 2, 3])
   }
 
-  @Test func `one attempt is no retry`() {
+  @Test func `a policy of one attempt doesn't retry`() {
     let world = World()
     let work = Self.flaky(world, failures: 1, .immediate.attempts(1))
     world.run(work)
@@ -232,7 +232,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `ends when the operation was finished from outside between two attempts`(seed: UInt64) {
+  func `an operation that is finished between two attempts makes no further attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
     let policy = RetryPolicy.constant(.seconds(60)).attempts(10)
@@ -253,7 +253,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `ends with the attempt in which the operation was finished from outside`() {
+  @Test func `an operation that is finished during an attempt makes no further attempt`() {
     let world = World()
     let attempts = Counter()
     let own = Locked<ResultOperation<Void>?>(nil)
@@ -275,7 +275,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `however many attempts there are, keeps the errors of a few`(releasesSlot: Bool) {
+  func `an operation keeps only a few errors of very many attempts`(releasesSlot: Bool) {
     let world = World()
     let alive = LiveCount()
     let most = Changing(0)

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `to finish with no error is to finish`() {
+  @Test func `finishing with a nil error succeeds`() {
     let world = World()
     let work = Work { $0.finish(withError: nil) }
     world.run(work)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `what needs the value is skipped too, and what only comes later goes on`(seed: UInt64) {
+  func `dependents that need the value are skipped and others run`(seed: UInt64) {
     let world = World(seed: seed)
     let download = Self.download(world)
     let ran = Counter()
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func `it is no failed attempt, and forgets those before`() {
+  @Test func `a skip isn't a failed attempt and drops earlier errors`() {
     let world = World()
     let asked = Counter()
     let attempts = Counter()
@@ -152,7 +152,7 @@ import Testing
     #expect(attempts.count == 3 && asked.count == 2)
   }
 
-  @Test func `it is no failed attempt or round of one that makes others`() {
+  @Test func `a skip isn't a failed attempt or round of a creating operation`() {
     let world = World()
     let retried = RetryOperation(retry: .constant(.seconds(1)).attempts(3)) { _ in
       Work { $0.skip(reason: Self.reason) }
@@ -210,7 +210,7 @@ import Testing
     #expect(finished.kind == .succeeded)
   }
 
-  @Test func `another operation's skip that a body doesn't catch is its failure`() {
+  @Test func `another operation's skip that a body doesn't catch is a failure`() {
     let world = World()
     let skipped = ResultOperation<Int>(name: "skipped") {
       throw OperationSkipped(reason: Self.reason)
@@ -282,7 +282,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `what a scope's closure throws ends the body around it, and what runs in the scope`() {
+  @Test func `a skip from a scope's closure skips the operation and cancels the scope`() {
     let world = World()
     let inside = world.taking(60, "inside")
     let work = ResultOperation(name: "work") {

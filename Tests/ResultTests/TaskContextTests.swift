@@ -19,14 +19,16 @@ private enum Trace {
     await Task(priority: priority) { Trace.$id.withValue(id) { make() } }.value
   }
 
-  @Test(.watched) func `gives its task-locals to the body`() async throws {
+  @Test(.watched)
+  func `a body has the task-locals of the task that created its operation`() async throws {
     let work = await Self.traced { ResultOperation { Trace.id } }
     AdvancedOperationQueue().addOperation(work)
     #expect(try await work.value == "trace")
     #expect(Trace.id == "none")
   }
 
-  @Test(.watched) func `those of the moment of creation, whoever adds or awaits it`() async throws {
+  @Test(.watched)
+  func `a body's task-locals are from the creation and not from adding`() async throws {
     let queue = AdvancedOperationQueue()
     let first = await Self.traced("first") { ResultOperation { Trace.id } }
     let second = await Self.traced("second") { first.then { "\($0), \(Trace.id)" } }
@@ -37,7 +39,8 @@ private enum Trace {
     #expect(try await third.value == "first; first, second; third")
   }
 
-  @Test(.watched) func `gives its priority`() async throws {
+  @Test(.watched)
+  func `a body has the priority of the task that created its operation`() async throws {
     let queue = AdvancedOperationQueue()
     for priority in [TaskPriority.high, .low] {
       let work = await Self.traced(priority: priority) { ResultOperation { Task.currentPriority } }
@@ -47,7 +50,8 @@ private enum Trace {
     }
   }
 
-  @Test(.watched) func `gives them to attempts and rounds`() async throws {
+  @Test(.watched)
+  func `attempts and rounds have the task-locals of the creating task`() async throws {
     let queue = AdvancedOperationQueue()
     let ids = Log<String>()
     let all = await Self.traced { () -> [AdvancedOperation] in
@@ -85,7 +89,7 @@ private enum Trace {
       AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure,
     ]
   )
-  func `gives them to conditions, and to the body all the same`(
+  func `conditions and bodies have the task-locals of the creating task`(
     policy: AdvancedOperation.ConditionPolicy
   ) async throws {
     let queue = AdvancedOperationQueue()
@@ -174,7 +178,9 @@ private enum Trace {
   }
 
   @Test(.watched, arguments: End.allCases)
-  private func `what has conditions is let go of`(end: End) async throws {
+  private func `an operation with conditions releases the task-locals at its end`(
+    end: End
+  ) async throws {
     let live = LiveCount()
     func run() async throws {
       let work = await Self.traced {
@@ -201,7 +207,7 @@ private enum Trace {
   }
 
   @Test(.watched, arguments: seeds)
-  func `what is cancelled at any time is let go of`(seed: UInt64) async {
+  func `an operation that is cancelled at any time releases the task-locals`(seed: UInt64) async {
     let live = LiveCount()
     func run() async {
       let world = World(seed: seed)
@@ -220,14 +226,14 @@ private enum Trace {
     await live.none()
   }
 
-  @Test(.watched) func `outside of any, a body has none`() async throws {
+  @Test(.watched) func `a body has no task-locals if no task created its operation`() async throws {
     let queue = AdvancedOperationQueue()
     let work = await onThread { ResultOperation { Trace.id } }
     await Self.traced { queue.addOperation(work) }
     #expect(try await work.value == "none")
   }
 
-  @Test(.watched) func `its cancel doesn't reach the body, that of the operation does`()
+  @Test(.watched) func `cancelling the creating task doesn't cancel the body`()
     async throws
   {
     let queue = AdvancedOperationQueue()
@@ -256,7 +262,7 @@ private enum Trace {
   }
 
   @Test(arguments: seeds)
-  func `in a simulation its body is simulated all the same`(seed: UInt64) async throws {
+  func `a body in a simulation is simulated and has the task-locals`(seed: UInt64) async throws {
     func log() async -> (String, String?) {
       let world = World(seed: seed)
       let clock = world.simulation.environment.clock
@@ -275,7 +281,7 @@ private enum Trace {
     #expect(await log().0 == first, "byte for byte")
   }
 
-  @Test(.watched) func `what never runs is let go of`() async throws {
+  @Test(.watched) func `an operation that never runs releases the task-locals`() async throws {
     let live = LiveCount()
     await Self.traced {
       let token = live.token()
