@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct `The debug description of an operation that waits for a claim` {
   @Test(arguments: [false, true])
-  func `names the claim and who holds it`(byHand: Bool) {
+  func `a debug description names the claim and its holder`(byHand: Bool) {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("db"))
     let waiter = Work.claiming("waiter", MutuallyExclusive("db"))
@@ -22,7 +22,7 @@ import Testing
     #expect(waiter.debugDescription == "waiter (succeeded)")
   }
 
-  @Test func `names when a rate lets the next start`() {
+  @Test func `a debug description says when a rate allows the next start`() {
     let world = World()
     let works = (0..<2).map { Work.claiming("w\($0)", RateLimit("api", 1, per: .seconds(60))) }
     for work in works { world.queue.addOperation(work) }
@@ -36,7 +36,7 @@ import Testing
     world.finishAll(works)
   }
 
-  @Test func `names whose turn it is when there is room`() {
+  @Test func `a debug description names the waiter that is first for a claim`() {
     let world = World()
     let pool = world.pool(4)
     let works = [

@@ -27,7 +27,7 @@ import Testing
     #expect(a.explain().rootCauses.map(\.operations) == [[a, b, c]])
   }
 
-  @Test func `what waits behind such a cycle is led to it`() {
+  @Test func `an operation that waits behind a cycle is explained by the cycle`() {
     let world = World()
     let (a, b, after) = (Work("a"), Operation(), Work("after"))
     b.name = "b"
@@ -92,7 +92,7 @@ import Testing
     #expect(explanation.path.count == 2_999)
   }
 
-  @Test func `of one that was cancelled because of a cycle, that is the reason`() {
+  @Test func `the explanation of an operation cancelled by a cycle names the cycle`() {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)

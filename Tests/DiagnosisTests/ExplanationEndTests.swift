@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 @Suite(.watched) struct `How did it end` {
-  @Test func `with all that went wrong`() {
+  @Test func `the explanation of a finished operation lists all its errors`() {
     let world = World()
     let download = ResultOperation(name: "download", retry: .constant(.seconds(1)).attempts(2)) {
       () async throws -> Int in throw Flaw(1)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `and what wasn't run because of it`() {
+  @Test func `the explanation of a group lists children that didn't run`() {
     let world = World()
     let failing = Work.failing("failing")
     let waiting = Work("waiting")

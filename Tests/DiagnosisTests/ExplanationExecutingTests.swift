@@ -6,7 +6,7 @@ import CoreOperations
 import Testing
 
 @Suite(.watched) struct `Why isn't it over` {
-  @Test func `execute returned and finish was never called`() {
+  @Test func `the explanation says that execute returned and finish wasn't called`() {
     let world = World()
     let forgotten = Work.open("forgotten")
     let after = Work("after")
@@ -68,7 +68,7 @@ import Testing
     queue.waitUntilAllOperationsAreFinished()
   }
 
-  @Test func `it undoes what its children did`() {
+  @Test func `the explanation says that a group undoes its children's work`() {
     let world = World()
     let pay = Work.failing()
     let order = GroupOperation(name: "order") { pay }
@@ -90,7 +90,7 @@ import Testing
     #expect(text(order).hasPrefix("order has finished: failed"))
   }
 
-  @Test func `it undoes what its children did, though its end was decided before`() {
+  @Test func `the explanation says that a finished group still undoes its children's work`() {
     let world = World()
     let open = Work.open("open")
     let order = GroupOperation(name: "order") { open }
@@ -109,7 +109,7 @@ import Testing
     #expect(!"\(order.explain().causes)".contains("undone"))
   }
 
-  @Test func `it is a delay`() {
+  @Test func `the explanation says when a delay ends`() {
     let world = World()
     let pause = DelayOperation(name: "pause", .seconds(120))
     world.queue.addOperation(pause)
@@ -153,7 +153,7 @@ import Testing
     operations.withLock { $0 = [] }
   }
 
-  @Test func `it waits to be tried again`() {
+  @Test func `the explanation says when an operation is retried`() {
     let world = World()
     let failing = ResultOperation(name: "failing", retry: .constant(.seconds(60)).attempts(3)) {
       throw Flaw(1)
@@ -166,7 +166,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it waits for its next attempt, and what became of the last one`() {
+  @Test func `the explanation names the next attempt and the last attempt's error`() {
     let world = World()
     let upload = RetryOperation(name: "upload", retry: .constant(.seconds(5)).attempts(4)) {
       attempt in
@@ -193,7 +193,7 @@ import Testing
     #expect(kinds(upload) == [.finished])
   }
 
-  @Test func `it waits for its next attempt after one that took too long`() {
+  @Test func `the explanation says when an attempt follows one that took too long`() {
     let world = World()
     let policy = RetryPolicy.constant(.seconds(60)).attempts(2).attemptTimeout(.seconds(5))
     let upload = RetryOperation(name: "upload", retry: policy) { _ in world.taking(30, "send") }
@@ -208,7 +208,7 @@ import Testing
     #expect(text(upload).hasPrefix("upload has finished: cancelled\n"))
   }
 
-  @Test func `it waits for its next round`() {
+  @Test func `the explanation says when the next round begins`() {
     let world = World()
     let poll = RepeatOperation(name: "poll", times: 3, every: .seconds(60)) { round in
       round < 3 ? world.taking(10, "fetch") : Work("last")
@@ -283,7 +283,7 @@ import Testing
     )
   }
 
-  @Test func `what holds more of a claim than it bears beside it is named`() {
+  @Test func `the explanation names holders of more claim units than a child's limit allows`() {
     let world = World()
     let holder = world.taking(10, "holder")
     holder.addClaim(MutuallyExclusive("db", limit: 3))

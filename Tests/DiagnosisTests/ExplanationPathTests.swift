@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `The way to what keeps it from running` {
-  @Test func `it follows claims, limits, groups and dependencies to the root`() {
+  @Test func `the path follows claims, limits, groups and dependencies to the root cause`() {
     let world = World(limit: 1)
     let other = world.makeQueue(limit: 1)
     world.queue.name = "first"
@@ -37,7 +37,7 @@ import Testing
     #expect(last.isFinished)
   }
 
-  @Test func `what nobody is going to change comes first`() {
+  @Test func `the path starts with the cause that won't change by itself`() {
     let world = World()
     let stuck = Work("stuck")
     let going = world.taking(10, "going")
@@ -126,8 +126,7 @@ import Testing
     #expect(all.allSatisfy { $0.isFinished }, "seed \(seed)")
   }
 
-  @Test func `it can be asked from every callback and many threads while all goes on`() async throws
-  {
+  @Test func `an explanation can be requested from every callback and many threads`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 3
     struct Asks: OperationObserver {

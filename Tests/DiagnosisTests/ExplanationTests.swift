@@ -8,7 +8,7 @@ import Testing
 @Suite(.watched) struct `Why isn't it running` {
   // MARK: Each cause
 
-  @Test func `it is in no queue`() {
+  @Test func `the explanation says that an operation isn't in a queue`() {
     let work = Work("work")
     #expect(
       text(work) == """
@@ -59,7 +59,7 @@ import Testing
     #expect(cancelled.explain().description == "cancelled has finished: cancelled")
   }
 
-  @Test func `its queue is suspended`() {
+  @Test func `the explanation says that the queue is suspended`() {
     let world = World()
     world.queue.name = "uploads"
     world.queue.isSuspended = true
@@ -111,7 +111,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it waits for a dependency`() {
+  @Test func `the explanation names the dependency that an operation waits for`() {
     let world = World()
     let (first, second) = (world.taking(10, "first"), Work("second"))
     first.addObserver(TimeoutObserver(.seconds(600)))
@@ -187,7 +187,7 @@ import Testing
     #expect(work.isFinished)
   }
 
-  @Test func `what it needs for a condition has not finished`() {
+  @Test func `the explanation names an unfinished prerequisite of a condition`() {
     let world = World()
     let prerequisite = world.taking(5, "prerequisite")
     let work = Work("work")
@@ -263,7 +263,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `others come first for a claim that has room`() {
+  @Test func `the explanation names the earlier waiter for a claim with free units`() {
     let world = World()
     let pool = ResourcePool("memory", capacity: 4, domain: world.simulation.environment.claimDomain)
     let holder = world.taking(10, "holder")
@@ -284,7 +284,7 @@ import Testing
     #expect(small.isFinished)
   }
 
-  @Test func `it is behind a barrier`() {
+  @Test func `the explanation names the barrier in front of an operation`() {
     let world = World()
     world.queue.name = "main"
     let (before, behind) = (world.taking(10, "before"), Work("behind"))
@@ -297,7 +297,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it is a child of a group that has not started`() {
+  @Test func `the explanation names the group that hasn't started its child`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
@@ -364,7 +364,7 @@ import Testing
     #expect([other, child, group].allSatisfy { $0.isFinished })
   }
 
-  @Test func `its own readiness`() {
+  @Test func `the explanation says that an operation overrides its readiness`() {
     final class NotYet: Operation, @unchecked Sendable {
       override var isReady: Bool { false }
     }
@@ -377,7 +377,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it was cancelled and can't leave yet`() {
+  @Test func `the explanation says that a cancelled operation waits for its suspended queue`() {
     let world = World()
     world.queue.name = "main"
     world.queue.isSuspended = true

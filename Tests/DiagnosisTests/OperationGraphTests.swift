@@ -16,7 +16,7 @@ import Testing
     return operations
   }
 
-  @Test func `names members, what they depend on, and how they stand`() throws {
+  @Test func `a graph has its members with dependencies and states`() throws {
     let world = World()
     _ = chain(in: world)
     let graph = world.queue.graph
@@ -33,7 +33,7 @@ import Testing
     )
   }
 
-  @Test func `is printed as a line, however many operations there are`() {
+  @Test func `a graph is printed as one line however many operations it has`() {
     let world = World()
     _ = chain(in: world)
     #expect("\(world.queue.graph)" == "3 operations (b, c, a), 2 edges")
@@ -44,7 +44,7 @@ import Testing
     #expect("\(many)" == "2000 operations (w1, w2, w3, w4, w5 and 1995 more), 0 edges")
   }
 
-  @Test func `is a value: what happens later doesn't change it`() {
+  @Test func `a graph is a value that later events don't change`() {
     let world = World()
     let operations = chain(in: world)
     let before = world.queue.graph
@@ -56,7 +56,7 @@ import Testing
     #expect(OperationGraph(of: operations).nodes.map(\.state) == [.finished, .finished, .finished])
   }
 
-  @Test func `keeps ids while operations come and go`() {
+  @Test func `a graph keeps its ids while operations arrive and leave`() {
     let world = World()
     let operations = chain(in: world)
     let before = world.queue.graph.nodes.first { $0.name == "c" }?.id
@@ -69,7 +69,7 @@ import Testing
     #expect(world.queue.graph.nodes.first { $0.name == "c" }?.id == before)
   }
 
-  @Test func `doesn't follow what finished, unless asked to`() {
+  @Test func `a graph doesn't follow finished dependencies unless they are requested`() {
     let world = World()
     let operations = (0..<5).map { Work("\($0)") }
     for (earlier, later) in zip(operations, operations.dropFirst()) { later.addDependency(earlier) }
@@ -80,7 +80,7 @@ import Testing
     #expect(OperationGraph(of: operations).edges.count == 4)
   }
 
-  @Test func `follows what other queues have yet to do`() {
+  @Test func `a graph follows unfinished dependencies into other queues`() {
     let world = World()
     let other = world.makeQueue()
     other.isSuspended = true
@@ -97,7 +97,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `has children beside their groups, of any depth, in whichever order they are found`() {
+  @Test func `a graph records the group of each child at any depth`() {
     let leaf = Work("leaf")
     let inner = GroupOperation(name: "inner") { leaf }
     let outer = GroupOperation(name: "outer") { inner }
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `knows what was produced by whom`() throws {
+  @Test func `a graph records which operation produced which`() throws {
     let world = World()
     let product = Work.open("product")
     let producer = Work("producer", policy: .whenFinishIsCalled) { try? $0.produce(product) }
@@ -124,7 +124,7 @@ import Testing
     #expect(graph.mermaid().contains("op_producer -. produced .-> op_product"))
   }
 
-  @Test func `shows what is left of a cycle that was cancelled`() {
+  @Test func `a graph shows the remaining edges of a cancelled cycle`() {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)
@@ -138,7 +138,7 @@ import Testing
     #expect((a.cancellationReason as? OperationCycleError)?.path.count == 3)
   }
 
-  @Test func `includes plain operations`() {
+  @Test func `a graph includes plain operations`() {
     let world = World()
     let (plain, cancelled, waiting) = (BlockOperation {}, BlockOperation {}, Operation())
     plain.name = "plain"
@@ -153,7 +153,7 @@ import Testing
     #expect(nodes.map { $0.outcome?.kind } == [.succeeded, .cancelled, nil])
   }
 
-  @Test func `takes wide and deep graphs without recursion`() {
+  @Test func `wide and deep graphs need no recursion`() {
     var group = GroupOperation(name: "innermost")
     let count = Effort.size(20_000, ordinarily: 10_000)
     for _ in 0..<count {

@@ -42,7 +42,9 @@ import Testing
   }
 
   @Test(.needsThreadPool("start() blocks"), arguments: Manual.Kind.allCases)
-  private func `its start() goes on, then it has returned`(kind: Manual.Kind) async throws {
+  private func `the explanation distinguishes a running start from one that has returned`(
+    kind: Manual.Kind
+  ) async throws {
     let queue = OperationQueue()
     queue.name = "queue"
     let manual = Manual(kind, name: "manual")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Why a queue doesn't go on` {
-  @Test func `it says what is executing, and how many wait for it`() {
+  @Test func `the explanation of a queue lists executing operations with their waiters`() {
     let world = World(limit: 2)
     world.queue.name = "main"
     world.queue.addObserver(TimelineRecorder())
@@ -30,7 +30,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it says once what keeps all of it`() {
+  @Test func `the explanation of a queue reports a common cause once`() {
     let world = World()
     world.queue.name = "main"
     world.queue.isSuspended = true
@@ -60,7 +60,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it says in which other queue an operation is`() {
+  @Test func `the explanation of a queue names the other queue of an operation`() {
     let world = World()
     world.queue.name = "main"
     let other = world.makeQueue()
@@ -101,7 +101,8 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `it says in which other queue a plain operation is`() async throws {
+  @Test
+  func `the explanation of a queue names the other queue of a plain operation`() async throws {
     let queue = AdvancedOperationQueue()
     let other = OperationQueue()
     other.name = "other"

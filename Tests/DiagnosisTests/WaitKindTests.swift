@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: Name.allCases.filter { $0 != .mainThread })
-  private func `is found, can be part of a cycle if another operation ends it, and is explained`(
+  private func `each kind of wait is found, explained and part of cycles`(
     name: Name
   ) throws {
     let (operation, words) = situation(name)
@@ -138,7 +138,7 @@ import Testing
     world.finishAll([other])
   }
 
-  @Test func `for the answer of a condition is a cause for the core too`() {
+  @Test func `a wait for a condition's answer is a cause in the core too`() {
     let work = Work("work")
     work.addCondition(world.askedFor(3600))
     world.queue.addOperation(work)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `What finds out about hanging tests` {
-  @Test func `names them, and explains what their queues wait for`() async throws {
+  @Test func `the watchdog names hanging tests and explains their queues`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -46,18 +46,18 @@ import Testing
     }
   }
 
-  @Test func `takes neither what waits for a processor nor what computes for a standstill`() {
+  @Test func `the watchdog ignores tests that wait for a processor or compute`() {
     #expect(!Self.looks(10_000, computing: 50).contains(true))
     #expect(!Self.looks(10_000, computing: 2_000, eventEvery: 100).contains(true))
     #expect(!Self.looks(10_000, computing: 0, eventEvery: 50).contains(true))
   }
 
-  @Test func `takes what neither computes nor ends, or computes for too long, for a standstill`() {
+  @Test func `the watchdog reports tests that neither compute nor end or compute too long`() {
     #expect(Self.looks(1_000, computing: 0).firstIndex(of: true) == 59)
     #expect(Self.looks(1_000, computing: 2_000).firstIndex(of: true) == 300)
   }
 
-  @Test func `knows queues that exist, and keeps none of them alive`() {
+  @Test func `the watchdog knows existing queues and retains none`() {
     let world = World()
     world.queue.name = "known to the watchdog"
     func isKnown() -> Bool {

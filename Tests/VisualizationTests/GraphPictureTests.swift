@@ -24,7 +24,7 @@ import Testing
     try GraphPicture(graph.svg())
   }
 
-  @Test func `has a box for each operation, and an arrow for each dependency, from left to right`()
+  @Test func `a graph's picture has boxes and arrows from left to right`()
     throws
   {
     let picture = try picture(
@@ -40,7 +40,7 @@ import Testing
     #expect(b.x == c.x && b.bottom < c.y)
   }
 
-  @Test func `says the state in words, unless the operation waits`() throws {
+  @Test func `a graph's picture shows the state in words unless the operation waits`() throws {
     let world = World()
     let done = Work("done")
     let store = Work.open("store")
@@ -68,7 +68,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `has the children of a group in its frame`() throws {
+  @Test func `a graph's picture draws children inside their group's frame`() throws {
     let world = World()
     let inside = (0..<3).map { Work("child \($0)") }
     inside[1].addDependency(inside[0])
@@ -98,7 +98,7 @@ import Testing
     #expect(picture.edges.count == 2)
   }
 
-  @Test func `draws an edge that completes a cycle, an edge of a node to itself, and products`()
+  @Test func `a graph's picture draws edges of cycles, of single nodes and of products`()
     throws
   {
     var cyclic = graph(["a", "b", "c"], [(0, 1), (1, 2), (2, 0), (1, 1)])
@@ -110,7 +110,7 @@ import Testing
     #expect(picture.tipCount == 5)
   }
 
-  @Test func `of nothing says so`() throws {
+  @Test func `a picture of an empty graph says that it has no operations`() throws {
     let picture = try picture(OperationGraph(of: []))
     #expect(picture.nodes.isEmpty && picture.edges.isEmpty)
     #expect(picture.remarks == ["no operations"])
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: `The text of a graph`.hostile + `A picture has room`.names)
-  func `has each name as text, whole where a pointer is over the box`(name: String) throws {
+  func `a graph's picture has each name as text and as a tooltip`(name: String) throws {
     let named = AdvancedOperation(name: name)
     let picture = try GraphPicture(OperationGraph(of: [named]).svg())
     let shown = String(
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: `A picture has room`.names + [String(repeating: "日本語の名前", count: 12)])
-  func `has room for names in any of the usual fonts`(name: String) throws {
+  func `a graph's picture has space for names in any usual font`(name: String) throws {
     let picture = try GraphPicture(OperationGraph(of: [AdvancedOperation(name: name)]).svg())
     let node = try #require(picture.nodes.first)
     let box = try #require(node.box)
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(300))
-  func `has every node and edge once, in boxes that don't overlap`(seed: UInt64) throws {
+  func `a graph's picture has every node and edge once without overlaps`(seed: UInt64) throws {
     let graph = random(seed, hasGroups: seed % 3 != 0)
     let svg = graph.svg()
     let picture = try GraphPicture(svg)
@@ -218,7 +218,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(300))
-  func `has arrows that cross no box and point to the right, unless they complete a cycle`(
+  func `arrows cross no box and point right unless they complete a cycle`(
     seed: UInt64
   ) throws {
     let graph = random(seed, hasGroups: seed % 3 != 0)
@@ -272,7 +272,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(300))
-  func `has arrows to the right only where there is no cycle`(seed: UInt64) throws {
+  func `arrows of an acyclic graph point to the right`(seed: UInt64) throws {
     let graph = random(seed, hasGroups: false, isAcyclic: true)
     let picture = try GraphPicture(graph.svg())
     let boxes = try graph.nodes.map { ($0.id, try picture.box($0.name)) }
@@ -283,7 +283,7 @@ import Testing
     }
   }
 
-  @Test func `has what belongs together beside each other, in a large graph too`() throws {
+  @Test func `a graph's picture places connected nodes next to each other`() throws {
     // Families of a node, two that wait for it, and one that waits for both, in an order that doesn't
     // show it; and a node that waits for all families.
     let count = 40
@@ -306,14 +306,14 @@ import Testing
     }
   }
 
-  @Test func `isn't larger than readers can draw`() throws {
+  @Test func `a graph's picture isn't larger than viewers can draw`() throws {
     let column = try picture(graph((0..<1_500).map { "step \($0)" }))
     #expect(column.nodes.count == 1_500 && column.size.height < 32_767)
     let row = try picture(graph((0..<500).map { "step \($0)" }, (1..<500).map { ($0 - 1, $0) }))
     #expect(row.nodes.count == 500 && row.size.width < 32_767)
   }
 
-  @Test func `doesn't mind how deep groups are, and groups that are in each other in a circle`()
+  @Test func `a graph's picture accepts deep groups and cycles of groups`()
     throws
   {
     let deep = graph(
@@ -328,7 +328,7 @@ import Testing
     #expect(try self.picture(circle).nodes.count == 3)
   }
 
-  @Test func `has rules for dark pages that touch no other picture of the page`() throws {
+  @Test func `a graph's picture has dark style rules for itself only`() throws {
     let style = try picture(graph(["a"])).style
     let rules = style.split(separator: "\n").filter { $0.contains("{") && !$0.hasPrefix("@") }
     #expect(!rules.isEmpty)

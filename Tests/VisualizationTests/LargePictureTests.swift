@@ -28,7 +28,7 @@ import Testing
       .map { String($0.output.1) }
   }
 
-  @Test func `has the critical path, what failed and what took longest`() {
+  @Test func `a large picture has the critical path, failures and the longest operations`() {
     let timeline = timeline(60)
     let important = (0..<5).map { "chain \($0)" } + ["failing", "long", "group", "inside"]
     let long = (0..<60).filter { $0 % 3 == 2 }.map { "short \($0)" }
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `shows what took longest beside very many failures, too`() {
+  @Test func `a large picture shows the longest operations next to very many failures`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -56,7 +56,7 @@ import Testing
     #expect(shown.count { $0.hasPrefix("long") } == 5)
   }
 
-  @Test func `leaves nothing out as long as there is room`() {
+  @Test func `a large picture omits nothing while there is space`() {
     let timeline = timeline(20)
     #expect(timeline.picture(rows: 29) == timeline.svg())
     #expect(names(timeline.svg()).count == 29)
@@ -64,7 +64,7 @@ import Testing
     #expect(timeline.picture(rows: 28).contains(" 1 more are left out.<"))
   }
 
-  @Test func `isn't higher than readers can draw`() throws {
+  @Test func `a large picture isn't higher than viewers can draw`() throws {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -76,7 +76,7 @@ import Testing
     #expect(try #require(Double(size.output.1)) < 32_767)
   }
 
-  @Test func `has groups above what is in them, also very deep ones`() {
+  @Test func `a large picture draws groups above their children at any depth`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -95,7 +95,7 @@ import Testing
 
   // MARK: Graphs
 
-  @Test func `as a graph can be one of a part`() {
+  @Test func `a graph can be filtered to a part`() {
     let works = (0..<20).map { $0 % 5 == 0 ? Work.failing("\($0)") : Work("\($0)") }
     for (before, after) in zip(works, works.dropFirst()) { after.addDependency(before) }
     let world = World()

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test
-  func `in the language of Graphviz has boxes for groups and arrows in the order of the work`() {
+  func `the Graphviz text has boxes for groups and arrows in work order`() {
     #expect(
       workflow().dot() == """
         digraph operations {
@@ -46,7 +46,7 @@ import Testing
     )
   }
 
-  @Test func `for Mermaid is a flowchart`() {
+  @Test func `the Mermaid text is a flowchart`() {
     #expect(
       workflow().mermaid() == """
         flowchart LR
@@ -68,13 +68,13 @@ import Testing
     )
   }
 
-  @Test func `of nothing is a graph without nodes`() {
+  @Test func `the text of an empty graph has no nodes`() {
     let nothing = OperationGraph(of: [])
     #expect(nothing.dot().hasSuffix("}\n"))
     #expect(nothing.mermaid() == "flowchart LR\n")
   }
 
-  @Test func `says of a cancelled operation that goes on that it was cancelled`() {
+  @Test func `the text says that a cancelled operation is still executing`() {
     let world = World()
     let work = Work.open("work", policy: .whenFinishIsCalled)
     world.run(work)
@@ -93,7 +93,7 @@ import Testing
     "mail a@example.org", "v1.2.3-rc.1",
   ]
 
-  @Test(arguments: hostile) func `quotes for Graphviz such that reading gives the name again`(
+  @Test(arguments: hostile) func `Graphviz reads a quoted name unchanged`(
     name: String
   ) throws {
     // What Graphviz does: the lexer ends at a bare quote; then escapes, then entities.
@@ -137,7 +137,7 @@ import Testing
     return decoded
   }
 
-  @Test(arguments: hostile) func `gives Mermaid the name and nothing to interpret`(
+  @Test(arguments: hostile) func `Mermaid receives a name that it can't interpret as markup`(
     name: String
   ) throws {
     let decoded = try decoded(OperationGraph.entities(name))
@@ -154,7 +154,7 @@ import Testing
     #expect(visible == name.unicodeScalars.map { $0.value < 0x20 ? " " : $0 })
   }
 
-  @Test func `has one identifier for each, whatever the names are`() {
+  @Test func `each operation has a unique identifier whatever its name is`() {
     let names = Self.hostile + ["a", "a", "a_2", "a", "a 2", "A"]
     let ids = GraphSnapshot.ids(of: names)
     #expect(Set(ids).count == names.count)

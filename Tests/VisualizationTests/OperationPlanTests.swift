@@ -86,7 +86,8 @@ import Testing
     }
   }
 
-  @Test func `with one worker it takes the work, with enough the critical path`() throws {
+  @Test
+  func `a schedule takes the work with one worker and the critical path with enough`() throws {
     for seed in seeds {
       var random = Random(seed)
       let plan = try randomPlan(&random, sizes: 0...20)
@@ -152,7 +153,7 @@ import Testing
     for piece in plan.criticalPath { #expect(plan.slack[piece] == .zero) }
   }
 
-  @Test func `of nothing is nothing`() throws {
+  @Test func `a plan without operations has no duration`() throws {
     let plan = try OperationPlan(durations: [])
     #expect(plan.work == .zero)
     #expect(plan.criticalPath == [])
@@ -160,7 +161,7 @@ import Testing
     #expect(plan.schedule(workers: 1).duration == .zero)
   }
 
-  @Test func `of a cycle is an error with the cycle`() {
+  @Test func `a plan with a cycle throws an error with the cycle`() {
     let edges = [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)].map { (from: $0.0, to: $0.1) }
     #expect(throws: OperationCycleError(path: ["1", "2", "3", "1"])) {
       try OperationPlan(durations: [Duration](repeating: .zero, count: 5), edges: edges)

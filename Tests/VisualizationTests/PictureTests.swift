@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 9])
-  func `for names of any width, bold ones too, before the chart begins`(depth: Int) throws {
+  func `a picture has space for names of any width before the chart`(depth: Int) throws {
     let svg = picture(Self.names, depth: depth)
     let (width, labels) = try column(svg)
     #expect(labels.count == Self.names.count + depth)
@@ -98,7 +98,7 @@ import Testing
     #expect(width < 360)
   }
 
-  @Test func `for a name that is cut, under a pointer, and shows its two ends`() throws {
+  @Test func `a picture shows both ends of a cut name and a tooltip`() throws {
     let (_, labels) = try column(picture(Self.names))
     for label in labels {
       guard label.text.contains("…") else {
@@ -116,19 +116,19 @@ import Testing
   }
 
   @Test(arguments: ["", "…", "日本語の名前", "🧨👩‍👩‍👧‍👦", "e\u{301}", "\u{200F}אבג", "\u{1}\n<&>"])
-  func `for names in any script`(part: String) throws {
+  func `a picture has space for names in any script`(part: String) throws {
     for name in [part, String(repeating: part, count: 80)] {
       let (width, labels) = try column(picture([name]))
       #expect(labels.count <= 1 && width >= 90)
     }
   }
 
-  @Test func `for a name of ten thousand letters, of which it keeps what can be read`() throws {
+  @Test func `a picture keeps the readable part of a name of ten thousand letters`() throws {
     let svg = picture([String(repeating: "letter ", count: 1_500)])
     #expect(try column(svg).labels.allSatisfy { $0.text.count < 100 })
   }
 
-  @Test func `for two thousand operations, and isn't higher than readers can draw`() throws {
+  @Test func `a picture of two thousand operations isn't higher than viewers can draw`() throws {
     let svg = picture((1...2_000).map { "operation \($0)" })
     let size = try #require(
       svg.firstMatch(of: /width="([0-9.]+)" height="([0-9.]+)" viewBox="0 0 1080/)
@@ -140,13 +140,13 @@ import Testing
     #expect(svg.split(separator: "\n").count { $0.hasPrefix("<text x=\"12\" ") } == 2_000)
   }
 
-  @Test func `for a name of several lines, on one, with a space between them`() throws {
+  @Test func `a picture draws a name of several lines on one line`() throws {
     // Some readers draw nothing for a line break in a text.
     let (_, labels) = try column(picture(["two\nlines", "and\r\n  two"]))
     #expect(labels.map(\.text) == ["two lines", "and two"])
   }
 
-  @Test func `for what took next to no time, to show how it ended`() throws {
+  @Test func `a picture shows the outcome of an operation that took almost no time`() throws {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -165,7 +165,7 @@ import Testing
   @Test(arguments: [
     (10, 1), (11, 2), (40, 5), (105, 20), (365, 50), (3_650, 500), (30_000, 5_000),
   ])
-  func `for a scale of many days, in round numbers`(days: Int, step: Int) throws {
+  func `a picture of many days has round numbers on its scale`(days: Int, step: Int) throws {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -176,7 +176,7 @@ import Testing
     )
   }
 
-  @Test func `of nothing, without a scale`() {
+  @Test func `a picture of nothing has no scale`() {
     let svg = TimelineRecorder().timeline.svg()
     #expect(svg.contains(">0 operations</text>"))
     #expect(svg.split(separator: "<text").count == 2)
@@ -185,7 +185,7 @@ import Testing
   // MARK: Graphs
 
   @Test(arguments: names + ["", "a b", String(repeating: "\n", count: 100), "日本語の名前"])
-  func `in a graph for long names, in lines that are short`(name: String) {
+  func `a graph folds long names into short lines`(name: String) {
     let graph = OperationGraph(of: [Work(name)])
     let lines = FoldedName.lines(of: name)
     #expect((1...3).contains(lines.count))
@@ -204,7 +204,7 @@ import Testing
     #expect(graph.mermaid().contains(lines.map(OperationGraph.entities).joined(separator: "<br/>")))
   }
 
-  @Test func `in a graph for wide signs, of which a line has half as many`() {
+  @Test func `a graph folds wide characters into lines of half as many`() {
     let name = "日本語の名前がここにありますとても長い名前なので折り返されるはずです日本語の名前"
     let lines = FoldedName.lines(of: name)
     #expect(lines.joined() == name)
@@ -218,7 +218,7 @@ import Testing
     }
   }
 
-  @Test func `in a graph for a name with many line breaks`() {
+  @Test func `a graph folds a name with many line breaks`() {
     let lines = String(repeating: "line\n", count: 10)
     #expect(
       FoldedName.lines(of: lines) == ["line line line line line", "line line line line line"]
@@ -226,7 +226,7 @@ import Testing
     #expect(FoldedName.lines(of: String(repeating: "\n", count: 100)) == [""])
   }
 
-  @Test func `in a graph between words, if there are any`() {
+  @Test func `a graph folds names between words if there are any`() {
     let lines = FoldedName.lines(of: "the import of the feed of everything that was ever seen")
     #expect(lines == ["the import of the feed of", "everything that was ever", "seen"])
     #expect(FoldedName.lines(of: "reports/2026-11-22/notable-earthquakes.geojson").count == 2)

@@ -39,7 +39,7 @@ import FoundationXML
     return recorder.timeline
   }
 
-  @Test func `shows changed spans, and is the same otherwise`() throws {
+  @Test func `a timeline shows changed spans and is otherwise the same`() throws {
     let timeline = timeline()
     var other = timeline
     for index in other.spans.indices { other.spans[index].name += " on n1" }
@@ -50,7 +50,7 @@ import FoundationXML
     #expect(other.svg() == timeline.svg())
   }
 
-  @Test func `shows why an operation failed, and which claims it waited for`() throws {
+  @Test func `a timeline shows an operation's error and the claims it waited for`() throws {
     struct Refused: Error, CustomStringConvertible {
       let description = "The server said: <no>" + String(repeating: ".", count: 300)
     }
@@ -105,7 +105,7 @@ import FoundationXML
     try JSONDecoder().decode(Trace.self, from: Data(timeline.chromeTrace().utf8)).traceEvents
   }
 
-  @Test(arguments: seeds) func `for Chrome has a slice for each that executed, none over another`(
+  @Test(arguments: seeds) func `the Chrome trace has a slice for each execution without overlaps`(
     seed: UInt64
   ) throws {
     let timeline = timeline(seed: seed)
@@ -127,7 +127,7 @@ import FoundationXML
     #expect(download.dur == 3_000_000)
   }
 
-  @Test func `for Chrome has pairs of waits and of arrows`() throws {
+  @Test func `the Chrome trace has pairs of wait events and of arrows`() throws {
     let events = try read(timeline())
     #expect(events.allSatisfy { $0.ph == "M" || ($0.ts ?? -1) >= 0 })
     #expect(Set(events.map(\.ph)) == ["M", "X", "b", "e", "s", "f", "i"])
@@ -144,7 +144,7 @@ import FoundationXML
   }
 
   @Test(arguments: ["", "\"", "\\", "\u{0}\u{1f}\u{7f}", "\r\n\t", "日本 🧨", "\u{2028}"])
-  func `for Chrome has every name as it is`(name: String) throws {
+  func `the Chrome trace has every name unchanged`(name: String) throws {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -152,7 +152,7 @@ import FoundationXML
     #expect(try read(recorder.timeline).contains { $0.ph == "X" && $0.name == name })
   }
 
-  @Test func `of nothing can be read too`() throws {
+  @Test func `a timeline of nothing can be read`() throws {
     let nothing = TimelineRecorder().timeline
     #expect(try read(nothing).isEmpty)
     #expect(try texts(in: nothing.svg()).contains { $0.hasPrefix("0 operations") })
@@ -204,7 +204,7 @@ import FoundationXML
 
   private func texts(in svg: String) throws -> [String] { try read(svg).texts }
 
-  @Test func `as a picture has a row for each, and its sums`() throws {
+  @Test func `a timeline's picture has a row for each operation and the totals`() throws {
     let timeline = timeline()
     let texts = try texts(in: timeline.svg())
     for name in ["download \"feed\" & <more>", "table 1", "table 5", "failing", "skipped"] {
@@ -216,7 +216,7 @@ import FoundationXML
     #expect(!timeline.svg().contains("<script") && !timeline.svg().contains("href"))
   }
 
-  @Test(arguments: seeds) func `as a picture is inside of its frame`(seed: UInt64) throws {
+  @Test(arguments: seeds) func `a timeline's picture is inside of its frame`(seed: UInt64) throws {
     let timeline = timeline(seed: seed)
     let reader = try read(timeline.svg())
     let size = try #require(timeline.svg().firstMatch(of: /viewBox="0 0 1080 ([0-9.]+)"/))
@@ -229,7 +229,7 @@ import FoundationXML
   }
 
   @Test(arguments: [0, 1, 999, 12_345, 1_000_000_000, 59_000_000_000, 86_400_000_000_000 * 40])
-  func `as a picture has few ticks, whatever the duration`(nanoseconds: Int64) throws {
+  func `a timeline's picture has few ticks whatever the duration`(nanoseconds: Int64) throws {
     let world = World()
     let clock = world.simulation.environment.clock
     let recorder = TimelineRecorder()

@@ -28,7 +28,7 @@ import Testing
     return recorder.timeline.svg()
   }
 
-  @Test func `has a mark for what occurs, and no other`() {
+  @Test func `a legend has a mark for exactly the elements that occur`() {
     let one = picture { $0.run($0.taking(2, "one")) }
     #expect(legend(one).map(\.text) == ["succeeded", "critical path"])
 
@@ -55,7 +55,7 @@ import Testing
     #expect(legend(picture { _ in }).isEmpty)
   }
 
-  @Test func `shows the line of an attempt that failed`() {
+  @Test func `a legend shows the line of a failed attempt`() {
     let svg = picture { world in
       world.run(world.flaky(failures: 1, .constant(.seconds(1)).attempts(3)))
     }
@@ -64,7 +64,7 @@ import Testing
     #expect(svg.matches(of: /class="retry"/).count == 2, "one in the bar, one in the legend")
   }
 
-  @Test func `with all marks goes on in a second line, inside of the picture`() throws {
+  @Test func `a legend with all marks continues in a second line within the picture`() throws {
     let svg = picture { world in
       let first = world.flaky(failures: 1, .constant(.seconds(1)).attempts(3))
       let delayed = world.flaky(failures: 1, .constant(.seconds(100)).attempts(3))

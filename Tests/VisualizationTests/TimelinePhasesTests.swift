@@ -7,7 +7,7 @@ import Testing
 
 /// What an operation waited for, as its timeline has it.
 @Suite(.watched) struct `A timeline, of waits` {
-  @Test func `tells conditions that are asked from a value that is handed on`() {
+  @Test func `a timeline distinguishes condition evaluation from a value that is passed on`() {
     let world = World()
     let recorder = TimelineRecorder()
     let load = world.taking(3, "load")
@@ -25,7 +25,7 @@ import Testing
     #expect(recorder.timeline.spans.map(\.ready) == [nil, .seconds(3), .seconds(3)])
   }
 
-  @Test func `knows a wait for what isn't recorded, until that has ended`() {
+  @Test func `a timeline knows a wait for an unrecorded operation until that has ended`() {
     let world = World()
     let recorder = TimelineRecorder()
     let (waiting, late) = (world.taking(2, "waiting"), world.taking(3, "late"))
@@ -42,7 +42,7 @@ import Testing
     #expect(recorder.timeline.spans[0].started == .seconds(8))
   }
 
-  @Test func `tells the wait for a turn from the wait for dependencies`() {
+  @Test func `a timeline distinguishes the wait for a slot from the wait for dependencies`() {
     let world = World(limit: 1)
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -65,7 +65,7 @@ import Testing
     #expect(timeline.plan.schedule(workers: 2).duration == .seconds(4))
   }
 
-  @Test func `tells the wait of a condition's turn from the wait for dependencies`() {
+  @Test func `a timeline distinguishes the wait to evaluate conditions from dependencies`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: [true, false], [Duration.zero, .seconds(2)])
-  func `tells the wait of one that is cancelled from the wait for dependencies`(
+  func `a timeline distinguishes a cancelled operation's waits`(
     hasClaim: Bool,
     free: Duration
   ) {
@@ -115,7 +115,9 @@ import Testing
 
   /// In real time nothing happens at the same moment.
   @Test(arguments: [true, false])
-  func `tells the wait of one that is cancelled in real time`(hasClaim: Bool) async throws {
+  func `a timeline distinguishes a cancelled operation's waits in real time`(
+    hasClaim: Bool
+  ) async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = hasClaim ? 2 : 1
     let recorder = TimelineRecorder()
@@ -135,7 +137,7 @@ import Testing
     #expect(kinds == [.turn])
   }
 
-  @Test func `shows the wait of one that is cancelled meanwhile as the wait for dependencies`() {
+  @Test func `a timeline shows an operation cancelled before its dependency ended as waiting`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -151,7 +153,7 @@ import Testing
     )
   }
 
-  @Test func `sees when a plain operation ends that it waits for`() {
+  @Test func `a timeline knows when a plain dependency ended`() {
     let world = World(limit: 1)
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -174,7 +176,7 @@ import Testing
     #expect(recorder.timeline.svg().contains("critical path 4 s · 1 not recorded"))
   }
 
-  @Test func `shows what goes on until the moment at which it is asked`() {
+  @Test func `a timeline shows running operations up to the current time`() {
     let world = World()
     let recorder = TimelineRecorder()
     let (going, waiting) = (world.taking(100, "going"), Work("waiting"))
@@ -198,7 +200,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `shows no wait after the cancel of one that didn't start`(hasDependency: Bool) {
+  func `a timeline shows no wait after the cancel of an unstarted operation`(hasDependency: Bool) {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -219,7 +221,7 @@ import Testing
     )
   }
 
-  @Test func `shows one that is started by hand from when it was asked`() {
+  @Test func `a timeline shows a manually started operation from its evaluation on`() {
     let world = World()
     let recorder = TimelineRecorder()
     let work = world.taking(2, "work")
@@ -238,7 +240,7 @@ import Testing
     )
   }
 
-  @Test func `tells the wait for a journal from the wait for dependencies`() {
+  @Test func `a timeline distinguishes the wait for a journal from dependencies`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)

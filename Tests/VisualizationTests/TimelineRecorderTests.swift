@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `A recorder of the timeline` {
-  @Test(arguments: seeds) func `writes down when an operation waited, was asked and executed`(
+  @Test(arguments: seeds)
+  func `a recorder records when an operation waited, was evaluated and executed`(
     seed: UInt64
   ) throws {
     let world = World(seed: seed)
@@ -42,7 +43,7 @@ import Testing
     )
   }
 
-  @Test func `counts an attempt that was announced and never began as none`() {
+  @Test func `a recorder doesn't count an announced attempt that never began`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -64,7 +65,7 @@ import Testing
     #expect(recorder.timeline.chromeTrace().contains("failed attempt of load"))
   }
 
-  @Test func `that comes during the work knows that it had begun`() {
+  @Test func `a recorder that is attached during execution knows that it had begun`() {
     let world = World()
     let recorder = TimelineRecorder()
     let work = world.taking(6, "work")
@@ -77,7 +78,7 @@ import Testing
   }
 
   /// The spans were read first, and what they depend on later, which may have come meanwhile.
-  @Test func `can be read while operations come whose dependencies come later`() async throws {
+  @Test func `a recorder can be read while operations and dependencies are added`() async throws {
     let queue = AdvancedOperationQueue()
     let recorder = TimelineRecorder()
     queue.addObserver(recorder)
@@ -109,7 +110,7 @@ import Testing
     #expect(recorder.timeline.spans.allSatisfy { $0.name == "first" || $0.dependencies.count == 1 })
   }
 
-  @Test func `takes a cycle that was cancelled`() {
+  @Test func `a recorder accepts a cycle that was cancelled`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -121,7 +122,7 @@ import Testing
     #expect(recorder.timeline.plan.work == .zero)
   }
 
-  @Test func `attached twice writes down once`() {
+  @Test func `a recorder that is attached twice records once`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -132,7 +133,7 @@ import Testing
     #expect(recorder.timeline.spans[0].executionDuration == .seconds(1))
   }
 
-  @Test func `keeps no operation alive, and mistakes none for one at the same address`() async {
+  @Test func `a recorder retains no operation and confuses none with a later one`() async {
     let world = World()
     let recorder = TimelineRecorder()
     let live = LiveCount()
@@ -154,7 +155,7 @@ import Testing
     #expect(recorder.timeline.spans.last?.dependencies == [])
   }
 
-  @Test func `sees on real threads that nothing began before what it waits for`() async throws {
+  @Test func `a recorder on threads sees no start before its dependencies ended`() async throws {
     let queue = AdvancedOperationQueue()
     let recorder = TimelineRecorder()
     queue.addObserver(recorder)
@@ -193,7 +194,9 @@ import Testing
     func operationDidEnqueue(_ operation: AdvancedOperation) { log.add(operation.name ?? "") }
   }
 
-  @Test func `hear of everything that is added, also in groups and as prerequisites`() {
+  @Test
+  func `queue observers are notified of all added operations including children and prerequisites`()
+  {
     let world = World()
     let names = Names()
     world.queue.addObserver(names)
@@ -204,7 +207,7 @@ import Testing
     #expect(names.log.entries == ["outer", "inner", "helped", "prerequisite"])
   }
 
-  @Test func `hear of nothing that is added after they were removed`() {
+  @Test func `removed queue observers aren't notified of later operations`() {
     let world = World()
     let (kept, removed) = (Names(), Names())
     let observation = world.queue.addObserver(removed)
@@ -217,7 +220,7 @@ import Testing
     #expect(kept.log.entries == ["first", "second"])
   }
 
-  @Test func `can call the queue from what they are told`() {
+  @Test func `queue observers can call the queue from their callbacks`() {
     struct Adds: OperationObserver {
       let queue: AdvancedOperationQueue
       func operationDidEnqueue(_ operation: AdvancedOperation) {

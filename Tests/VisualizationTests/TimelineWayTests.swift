@@ -7,7 +7,7 @@ import Testing
 
 /// The critical path and the slack of a timeline.
 @Suite(.watched) struct `A timeline, of the critical path` {
-  @Test func `finds the critical path and the slack, also through groups`() {
+  @Test func `a timeline finds the critical path and the slack through groups`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -36,7 +36,7 @@ import Testing
     #expect(timeline.plan.schedule(workers: 1).duration == .seconds(11))
   }
 
-  @Test func `counts the time in which conditions were asked on the way`() {
+  @Test func `the critical path counts the time of condition evaluation`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -56,7 +56,7 @@ import Testing
     #expect(timeline.svg().contains("4 operations in 13 s · work 9 s · critical path 13 s"))
   }
 
-  @Test func `counts the time in which conditions of a group were asked before its children`() {
+  @Test func `the critical path counts the conditions of a group before its children`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `goes through what took no time between others`(fails: Bool) {
+  func `the critical path includes operations that took no time`(fails: Bool) {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -99,7 +99,7 @@ import Testing
     #expect(timeline.svg().matches(of: /polyline class="critical"/).count == 2)
   }
 
-  @Test func `doesn't count what a cancelled operation no longer waited for`() {
+  @Test func `the critical path omits dependencies that a cancelled operation didn't wait for`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
@@ -116,7 +116,7 @@ import Testing
     #expect(timeline.plan.criticalDuration == .seconds(5))
   }
 
-  @Test func `doesn't count dependencies that were added after the start`() {
+  @Test func `the critical path omits dependencies that were added after the start`() {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
