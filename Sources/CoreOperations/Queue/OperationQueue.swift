@@ -46,7 +46,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   // file that imports Foundation too finds `OperationQueue()` ambiguous instead of getting
   // Foundation's.
 
-  /// Creates a queue that runs on the shared thread pool.
+  /// Creates a queue whose operations run on the threads that all queues share.
+  ///
+  /// On Linux and Android, these are the threads of this library's pool. On Apple's systems, they are the
+  /// threads of Dispatch's global queues.
   public init() {
     ownExecutor = DefaultExecutor.forQueue()
     scheduler = Scheduler(source: WorkerSource(ownExecutor), completionExecutor: ownExecutor)
