@@ -36,7 +36,9 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `in no queue sets the flag, and it finishes when it is enqueued`(hasConditions: Bool) {
+  func `an operation that is cancelled before enqueueing finishes when it is enqueued`(
+    hasConditions: Bool
+  ) {
     let world = World()
     let (work, recorder) = Self.recorded()
     let probe = ConditionProbe()
@@ -53,7 +55,7 @@ import Testing
     #expect(probe.evaluationCount == 0)
   }
 
-  @Test func `in no queue it finishes when it is started by hand, dependencies or not`() {
+  @Test func `a cancelled operation finishes on a manual start despite its dependencies`() {
     let (work, recorder) = Self.recorded()
     work.addDependency(Work())
     work.addCondition(ConditionProbe())
@@ -63,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `while it waits for a dependency drops that`(seed: UInt64) {
+  func `a cancel during the wait for a dependency ends that wait`(seed: UInt64) {
     let world = World(seed: seed)
     let dependency = Work.open()
     let (work, recorder) = Self.recorded()
@@ -78,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `while conditions are asked cancels their task`(seed: UInt64) {
+  func `a cancel during condition evaluation cancels the evaluation's task`(seed: UInt64) {
     let world = World(seed: seed)
     let probe = ConditionProbe()
     let (work, recorder) = Self.recorded()
@@ -91,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `doesn't wait for a condition that never answers`(seed: UInt64) {
+  func `a cancelled operation doesn't wait for a condition that never answers`(seed: UInt64) {
     let world = World(seed: seed)
     let gate = Gate()
     let asked = Counter()
@@ -118,7 +120,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `from within a condition`(seed: UInt64) {
+  func `a condition may cancel its operation`(seed: UInt64) {
     let world = World(seed: seed)
     for isImmediate in [false, true] {
       let (work, recorder) = Self.recorded()
@@ -137,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `while it waits for a slot needs none`(seed: UInt64) {
+  func `an operation that is cancelled while it waits needs no slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let holder = Work.open()
     world.run(holder)
@@ -151,7 +153,8 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `while it waits for a claim gives up its place`(seed: UInt64) {
+  func `an operation that is cancelled while it waits for a claim releases its place`(seed: UInt64)
+  {
     let world = World(seed: seed)
     let holder = Work.open()
     holder.addClaim(MutuallyExclusive("a"))
@@ -171,7 +174,7 @@ import Testing
     #expect(next.kind == .succeeded)
   }
 
-  @Test func `in a suspended queue ends when that is resumed`() {
+  @Test func `an operation that is cancelled in a suspended queue ends when that resumes`() {
     let world = World()
     world.queue.isSuspended = true
     let (work, recorder) = Self.recorded()
@@ -186,7 +189,7 @@ import Testing
   }
 
   @Test(arguments: ["enqueued", "willAdd", "didAdd"])
-  func `on the way into the queue`(moment: String) {
+  func `an operation may be cancelled while it is added to the queue`(moment: String) {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -205,7 +208,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `of one that already failed a condition adds its reason behind`() {
+  @Test func `a cancel after a failed condition appends its reason to the errors`() {
     let world = World(limit: 1)
     let late = Work.open()
     let probe = ConditionProbe()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `A cancel from executing on` {
   @Test(arguments: seeds)
-  func `finishes at once with finishImmediately`(seed: UInt64) {
+  func `a cancel with finishImmediately finishes the operation immediately`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work.open("work")
     let recorder = RecordingObserver()
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `waits for the body with whenFinishIsCalled`(seed: UInt64) {
+  func `a cancel with whenFinishIsCalled waits for the body`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work.open("work", policy: .whenFinishIsCalled)
     let recorder = RecordingObserver()
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
-  func `later ones only add their reasons`(policy: AdvancedOperation.CancellationPolicy) {
+  func `later cancels only add their reasons`(policy: AdvancedOperation.CancellationPolicy) {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work.open(policy: policy)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: ["hook", "willFinish", "didFinish", "finished"])
-  func `is ignored once the end was decided`(moment: String) {
+  func `a cancel is ignored after the outcome was decided`(moment: String) {
     let world = World()
     let recorder = RecordingObserver()
     let work = moment == "hook" ? CancelledByItsHook(body: { _ in }) : Work.open()
@@ -102,7 +102,7 @@ import Testing
     #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
   }
 
-  @Test func `from execute itself`() {
+  @Test func `an operation may cancel itself in execute`() {
     let world = World(limit: 1)
     let log = Log<String>()
     let work = Work { work in
@@ -140,7 +140,7 @@ import Testing
   // MARK: All of a queue
 
   @Test(arguments: seeds)
-  func `of a whole queue lets no dependent slip through`(seed: UInt64) {
+  func `cancelling a whole queue lets no dependent start`(seed: UInt64) {
     let world = World(seed: seed)
     let chain = (0..<10).map { Work.open("w\($0)") }
     for (before, after) in zip(chain, chain.dropFirst()) { after.addDependency(before) }
@@ -153,7 +153,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `of a whole queue flags all before it tells anybody`() {
+  @Test func `cancelling a whole queue marks all operations before it notifies observers`() {
     let world = World()
     let works = (0..<5).map { Work.open("w\($0)") }
     let unflagged = Counter()
@@ -170,7 +170,7 @@ import Testing
     #expect(works.allSatisfy { $0.kind == .cancelled })
   }
 
-  @Test func `of a whole queue tells nobody early either who is telling already`() {
+  @Test func `cancelling a queue during another notification marks all operations first`() {
     let world = World()
     let others = (0..<3).map { Work.open("w\($0)") }
     let unflagged = Counter()

@@ -14,7 +14,8 @@ import Testing
     return work
   }
 
-  @Test func `with nothing to ask it runs on the caller's thread`() async {
+  @Test
+  func `a manual start without conditions and claims executes on the caller's thread`() async {
     let (isSame, state) = await onThread {
       let mark = ThreadMark()
       let isSame = Changing(false)
@@ -38,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with conditions it begins to ask and returns`(seed: UInt64) {
+  func `a manual start with conditions begins the evaluation and returns`(seed: UInt64) {
     let world = World(seed: seed)
     let probe = ConditionProbe()
     let work = Self.made(in: world)
@@ -57,7 +58,7 @@ import Testing
 
   /// A queue of its own runs the operation, which the program doesn't see.
   @Test(arguments: seeds)
-  func `with conditions and claims it is in no queue that the program sees`(seed: UInt64) {
+  func `a manually started operation isn't in a queue that the program sees`(seed: UInt64) {
     let world = World(seed: seed)
     let recorder = RecordingObserver()
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -96,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `with claims it runs elsewhere, one at a time`(seed: UInt64) {
+  func `manually started operations with claims execute elsewhere one at a time`(seed: UInt64) {
     let world = World(seed: seed)
     let inside = Counter()
     let works = (0..<5).map { number in
@@ -118,7 +119,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `it shares claims with those in queues, and takes no slot`(seed: UInt64) {
+  func `a manually started operation shares claims with queues and takes no slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let queued = Work.open("queued")
     queued.addClaim(MutuallyExclusive("a"))
@@ -236,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func `again when it has finished does nothing`() {
+  @Test func `a manual start of a finished operation does nothing`() {
     let work = Work()
     work.start()
     work.start()
@@ -247,7 +248,7 @@ import Testing
     #expect(queued.executions.count == 1)
   }
 
-  @Test func `finished dependencies are enough`() {
+  @Test func `a manual start needs only finished dependencies`() {
     let world = World()
     let dependency = Work()
     world.run(dependency)

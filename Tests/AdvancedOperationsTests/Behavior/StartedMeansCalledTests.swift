@@ -53,7 +53,7 @@ import Testing
     arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled],
     [0, 1]
   )
-  func `is told of its start if execute() is called`(
+  func `observers are notified of a start if and only if execute is called`(
     policy: AdvancedOperation.CancellationPolicy,
     interruptions: Int
   ) throws {
@@ -69,7 +69,9 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `is told of its start if its async body is called`(interruptions: Int) throws {
+  func `observers are notified of a start if and only if the async body is called`(
+    interruptions: Int
+  ) throws {
     let report = try exploreSchedules(
       interruptions: interruptions,
       depthFirst: Effort.schedules(500),
@@ -87,7 +89,7 @@ import Testing
     override var cancellationPolicy: CancellationPolicy { .finishImmediately }
   }
 
-  @Test func `calls the async body also if the cancel has finished it before`() {
+  @Test func `the async body is called even if a cancel has already finished the operation`() {
     let world = World()
     let found = Log<Bool>()
     let work = Impatient { found.add(Task.isCancelled) }
@@ -98,7 +100,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `lets go of a body that is called after the end`() {
+  @Test func `a body that is called after the end is released`() {
     let world = World()
     let live = LiveCount()
     let work: Impatient
@@ -112,7 +114,7 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func `starts its children cancelled if it is a group`() {
+  @Test func `a group that is cancelled at its start cancels its children unstarted`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }

@@ -6,7 +6,7 @@ import Testing
 /// A workflow as apps have them, cancelled wherever that can happen.
 @Suite(.watched) struct `A workflow of thirty operations` {
   @Test(arguments: 1...3, [false, true])
-  func `runs to its end`(seed: UInt64, fails: Bool) {
+  func `a workflow of thirty operations finishes`(seed: UInt64, fails: Bool) {
     let run = WorkflowRun(seed: seed, fails: fails, cancelsAtStep: nil)
     run.play()
     #expect(run.problems == [])
@@ -19,7 +19,7 @@ import Testing
 
   /// Every step of one world, and some of another.
   @Test(arguments: [(seed: 1, fails: false, stride: 1), (seed: 2, fails: true, stride: 7)])
-  func `cancelled at any step, it ends in order, gives all back, and names the cause`(
+  func `a workflow that is cancelled at any step ends in order and releases everything`(
     seed: UInt64,
     fails: Bool,
     stride: Int

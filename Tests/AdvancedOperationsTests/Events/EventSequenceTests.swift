@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are all there is to tell, in order`(seed: UInt64) {
+  func `an event sequence has all events in order`(seed: UInt64) {
     let world = World(seed: seed)
     let names = Log<String>()
     let work = Work("work", policy: .whenFinishIsCalled) { work in
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `are kept from the moment at which they were asked for`() {
+  @Test func `an event sequence begins when it was requested`() {
     let world = World()
     let work = Work.open()
     let early = work.events
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 300])
-  func `say how many were dropped when a loop is slow`(excess: Int) {
+  func `an event sequence counts the events that a slow loop dropped`(excess: Int) {
     let world = World()
     let work = Work.open()
     let events = work.events
@@ -126,7 +126,7 @@ import Testing
     #expect(other.entries.last == "end" && other.entries.count == 5)
   }
 
-  @Test func `end when the operation is released without having run`() {
+  @Test func `an event sequence ends if the operation is released without having run`() {
     let world = World()
     let names = Log<String>()
     do {
@@ -141,7 +141,8 @@ import Testing
 
   // Of Task.immediate.
   @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-  @Test(.watched) func `tell of the end when the operation is finished`() async throws {
+  @Test(.watched)
+  func `an event sequence delivers the end when the operation is finished`() async throws {
     let work = AdvancedOperation()
     let events = work.events
     let (early, states) = (Log<String>(), Log<AdvancedOperation.State>())
@@ -161,7 +162,7 @@ import Testing
     #expect(work.isFinished)
   }
 
-  @Test func `let go of the operation and of what it produced`() async {
+  @Test func `an event sequence releases the operation and its produced operations`() async {
     let live = LiveCount()
     let world = World()
     do {
@@ -179,7 +180,8 @@ import Testing
     await live.none()
   }
 
-  @Test(.watched) func `of real operations arrive on real threads`() async throws {
+  @Test(.watched)
+  func `an event sequence of real operations arrives on real threads`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(200) {
       let work = ResultOperation {

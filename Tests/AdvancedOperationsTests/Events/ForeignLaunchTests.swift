@@ -62,7 +62,8 @@ import Testing
     }
   }
 
-  @Test func `runs its body, and keeps its slot until that has ended`() async throws {
+  @Test
+  func `a start that another thread delivers keeps its slot until the body ends`() async throws {
     for _ in 0..<200 {
       let log = Log<String>()
       let scene = await Scene(log: log) { work in
@@ -79,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
-  func `that was cancelled meanwhile never executes`(
+  func `an operation that is cancelled during another thread's delivery never executes`(
     policy: AdvancedOperation.CancellationPolicy
   ) async throws {
     for _ in 0..<Effort.rounds(200) {
@@ -93,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `runs its body in its queue`() async throws {
+  @Test func `a start that another thread delivers runs the body in its queue`() async throws {
     let current = Changing<OperationQueue?>(nil)
     let scene = await Scene { work in
       current.value = OperationQueue.current

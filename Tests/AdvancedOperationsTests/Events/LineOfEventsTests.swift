@@ -166,7 +166,7 @@ import Testing
     #expect(work.kind == (cancels ? .cancelled : .succeeded))
   }
 
-  @Test func `what did-finish observers do happens before a dependent starts`() async throws {
+  @Test func `didFinish observers have returned before a dependent starts`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(500) {
       let log = Log<String>()
@@ -220,7 +220,7 @@ import Testing
 
   /// Where nobody listens nothing is queued, and whoever comes in the hook must find that it is.
   @Test(arguments: [false, true])
-  func `who comes in the hook of an end that nobody heard of hears the rest`(isFirst: Bool) {
+  func `an observer that the finish hook attaches receives the remaining events`(isFirst: Bool) {
     final class Hooked: Work, @unchecked Sendable {
       let recorder = RecordingObserver()
       let log = Log<String>()

@@ -12,7 +12,7 @@ import Testing
     return lines
   }
 
-  @Test func `say nothing of an operation that was at the same address`() {
+  @Test func `a log says nothing of a released operation at the same address`() {
     let world = World()
     let lines = Log<String>()
     let observer = LogObserver { lines.add($0) }
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `say what happened, and how long it took`(seed: UInt64) {
+  func `a log says what happened and how long it took`(seed: UInt64) {
     let world = World(seed: seed)
     let first = DelayOperation(.milliseconds(1_500))
     first.name = "first"
@@ -70,7 +70,7 @@ import Testing
     )
   }
 
-  @Test func `say why it was cancelled or skipped`() {
+  @Test func `a log says why an operation was cancelled or skipped`() {
     let world = World()
     let slow = DelayOperation(.seconds(60))
     slow.name = "slow"
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `say that one was waiting although it has gone on to its end by then`(
+  func `a log says that an operation waited even if it has already ended`(
     dependency: Bool
   ) async throws {
     let queue = AdvancedOperationQueue()
@@ -141,7 +141,7 @@ import Testing
     )
   }
 
-  @Test func `are one line each, whatever the names are`() {
+  @Test func `each log entry is one line whatever the names are`() {
     let world = World()
     let first = ResultOperation(name: "one\n  two") { throw Flaw(1) }
     let second = first.then(name: "three\r\nfour") {}
@@ -157,7 +157,7 @@ import Testing
     #expect(second.outcome?.failure?.summary() == "dependency “one two”: flaw 1")
   }
 
-  @Test func `are one line each, with the first errors and the number of the others`() {
+  @Test func `a log line has the first errors and the number of others`() {
     let world = World()
     struct Long: Error, CustomStringConvertible { let description = "one\n  two\n\nthree" }
     let group = GroupOperation(name: "group") {

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are told everything, in order`(seed: UInt64) {
+  func `observers receive all events in order`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let work = Work("work", policy: .whenFinishIsCalled) { work in
@@ -87,7 +87,7 @@ import Testing
     )
   }
 
-  @Test func `that implement nothing are content`() {
+  @Test func `observers may implement no callback`() {
     struct Nothing: OperationObserver {}
     let world = World()
     let work = Work { work in
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `are called in attach order, event by event`(seed: UInt64) {
+  func `observers are called in attach order event by event`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let work = Work()
@@ -140,7 +140,9 @@ import Testing
   @Test(arguments: [
     OperationEvent.Kind.enqueued, .started, .progress, .cancelled, .willFinish,
   ])
-  func `attached in an event are told of later ones`(event: OperationEvent.Kind) {
+  func `observers that are attached during an event receive later events`(
+    event: OperationEvent.Kind
+  ) {
     let world = World()
     let recorder = RecordingObserver()
     let all: [OperationEvent.Kind] = [
@@ -167,7 +169,7 @@ import Testing
     #expect(recorder.kinds == Array(all.drop { $0 != event }.dropFirst()))
   }
 
-  @Test func `attached while did-finish is told are told of it, before dependents start`() {
+  @Test func `observers that are attached during didFinish are called before dependents start`() {
     let world = World()
     let log = Log<String>()
     let work = Work()
@@ -187,7 +189,7 @@ import Testing
     #expect(log.entries == ["first", "second", "third", "dependent"])
   }
 
-  @Test func `attached when it has finished are told of that at once`() {
+  @Test func `observers that are attached after the end are notified immediately`() {
     let world = World()
     let work = Work.failing("work", 4)
     world.run(work)
@@ -201,7 +203,7 @@ import Testing
 
   // MARK: Removal
 
-  @Test func `that were removed are told nothing more`() {
+  @Test func `removed observers aren't notified any more`() {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work.open()
@@ -214,7 +216,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `that another one removes in its turn aren't told of that event`() {
+  @Test func `an observer that another one removes isn't notified of the current event`() {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work()
@@ -225,7 +227,7 @@ import Testing
     #expect(recorder.kinds == [.enqueued])
   }
 
-  @Test func `that come and go leave those that stay in their order`() {
+  @Test func `removing observers leaves the remaining ones in order`() {
     let world = World()
     let log = Log<Int>()
     let work = Work()
@@ -237,7 +239,7 @@ import Testing
     #expect(log.entries == Array(stride(from: 0, to: 100, by: 10)))
   }
 
-  @Test func `that were removed don't fill the list of an operation that takes long`() {
+  @Test func `removed observers don't accumulate in a long operation`() {
     let work = Work()
     let observations = (0..<1_000).map { _ in
       let observation = work.onFinish { _, _ in }
@@ -253,7 +255,7 @@ import Testing
     init(_ value: OperationObservation) { self.value = value }
   }
 
-  @Test func `may remove themselves`() {
+  @Test func `an observer may remove itself`() {
     let world = World()
     let log = Log<String>()
     let work = Work()
@@ -271,7 +273,7 @@ import Testing
     #expect(log.entries == ["start"])
   }
 
-  @Test func `are told of an end before a queue with limit 1 starts the next operation`()
+  @Test func `observers receive an end before a serial queue starts the next operation`()
     async throws
   {
     let queue = AdvancedOperationQueue()

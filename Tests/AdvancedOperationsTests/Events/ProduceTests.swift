@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct `Producing other operations` {
-  @Test func `while executing adds to the queue and tells observers`() {
+  @Test func `an executing operation adds produced operations and notifies observers`() {
     let world = World()
     let child = Work("child")
     let work = Work("work") { work in
@@ -23,7 +23,9 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `in will-finish is allowed, and told before did-finish`() {
+  @Test
+  func `an operation may produce another in willFinish and observers receive it before didFinish`()
+  {
     let world = World()
     let child = Work("child")
     let recorder = RecordingObserver()
@@ -39,7 +41,7 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `is told also when the operation ends while it adds`() {
+  @Test func `observers receive a produced operation even if the producer ends meanwhile`() {
     struct Ends: OperationObserver {
       let other: AdvancedOperation
       func operationDidEnqueue(_ operation: AdvancedOperation) { other.finish() }
@@ -57,7 +59,7 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `is not told when there is no place for it, and what came meanwhile is`() {
+  @Test func `observers don't receive a refused product but receive other events`() {
     let recorder = RecordingObserver()
     let work = Work { work in
       #expect(throws: OperationProduceError.noQueue) { try work.produce(Work()) }
@@ -69,7 +71,7 @@ import Testing
     #expect(recorder.kinds == [.started, .progress, .willFinish, .finished])
   }
 
-  @Test func `in the hook before will-finish is allowed too`() {
+  @Test func `an operation may produce another in the finish hook`() {
     final class Producer: Work, @unchecked Sendable {
       let child = Work("child")
       override func finished(withErrors errors: [any Error]) {
@@ -82,7 +84,7 @@ import Testing
     #expect(work.child.kind == .succeeded)
   }
 
-  @Test func `before it executes, and after will-finish, throws`() {
+  @Test func `an operation can't produce before executing or after willFinish`() {
     let world = World()
     let refused = Counter()
     let tries: @Sendable (AdvancedOperation) -> Void = { operation in
@@ -111,7 +113,7 @@ import Testing
     #expect(refused.count == 6)
   }
 
-  @Test func `while it waits, throws`() {
+  @Test func `a waiting operation can't produce`() {
     let world = World(limit: 1)
     let holder = Work.open()
     let work = Work()
@@ -123,7 +125,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `by hand there is no queue to add to`() {
+  @Test func `a manually started operation can't produce because it has no queue`() {
     let work = Work { work in
       #expect(throws: OperationProduceError.noQueue) { try work.produce(Work()) }
       work.finish()
@@ -132,7 +134,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `from a body in a task reaches the operation`() {
+  @Test func `a body in a task can produce for its operation`() {
     let world = World()
     let child = Work("child")
     let work = ResultOperation {
@@ -143,7 +145,7 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `in a group adds a child to it`() {
+  @Test func `an operation that a child produces becomes a child of the group`() {
     let world = World()
     let grandchild = Work.open("grandchild")
     let child = Work("child") { work in

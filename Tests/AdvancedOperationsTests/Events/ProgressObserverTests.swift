@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct `A progress observer` {
-  @Test func `counts what was enqueued, executes, and has ended`() {
+  @Test func `a progress observer counts enqueued, executing and finished operations`() {
     let world = World(limit: 2)
     let observer = ProgressObserver()
     let works = ["a", "b", "c", "d"].map { Work.open($0) }
@@ -35,7 +35,7 @@ import Testing
     #expect(observer.executing.isEmpty)
   }
 
-  @Test func `counts those that never executed as done`() {
+  @Test func `a progress observer counts operations that never executed as finished`() {
     let world = World()
     let observer = ProgressObserver()
     let cancelled = Work.open("cancelled")
@@ -55,7 +55,7 @@ import Testing
     #expect(observer.progress.fractionCompleted == 1)
   }
 
-  @Test func `shows the greatest value until a new attempt has passed it`() {
+  @Test func `a progress observer shows the greatest value until a new attempt passes it`() {
     let world = World()
     let fractions = Log<Double>()
     let observer = ProgressObserver { progress, _ in fractions.add(progress.fractionCompleted) }
@@ -80,7 +80,7 @@ import Testing
     )
   }
 
-  @Test func `tells of every change, and never goes back`() {
+  @Test func `a progress observer reports every change and never decreases`() {
     let world = World()
     let fractions = Log<Double>()
     let observer = ProgressObserver { progress, _ in fractions.add(progress.fractionCompleted) }

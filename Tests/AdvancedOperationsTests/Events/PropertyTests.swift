@@ -13,7 +13,10 @@ import Testing
   ]
 
   @Test(arguments: ends.indices, [true, false])
-  func `may end it, and wait for that`(_ index: Int, isRecorded: Bool) async throws {
+  func `an observer of a property may end the operation and wait for that`(
+    _ index: Int,
+    isRecorded: Bool
+  ) async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     let recorder = RecordingObserver()
@@ -36,7 +39,7 @@ import Testing
     #expect(recorder.kinds.suffix(2) == [.willFinish, .finished])
   }
 
-  @Test func `may cancel it, and then no body runs, whatever ends it`() async throws {
+  @Test func `a property observer's cancel prevents the body from running`() async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     let work = ResultOperation { () async throws -> Int in
@@ -53,7 +56,7 @@ import Testing
     #expect(work.isCancelled)
   }
 
-  @Test func `may wait for it when it is finished`() async throws {
+  @Test func `an observer of isFinished may wait for the operation`() async throws {
     let queue = OperationQueue()
     let log = Log<Bool>()
     let work = Work()
@@ -67,7 +70,7 @@ import Testing
     #expect(log.entries == [true])
   }
 
-  @Test func `may attach an observer that is told of the start`() {
+  @Test func `a property observer may attach an observer that is notified of the start`() {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work()

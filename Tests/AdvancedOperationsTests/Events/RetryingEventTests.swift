@@ -69,7 +69,7 @@ import Testing
     #expect(work.attempt == 3)
   }
 
-  @Test func `it is an event of the sequence, and of a recorder`() {
+  @Test func `a retry is an event of the sequence and of a recorder`() {
     let world = World()
     let recorder = RecordingObserver()
     let seen = Log<String>()

@@ -44,7 +44,7 @@ import Testing
   ]
 
   @Test(arguments: durations.indices)
-  func `that is longer than its phase does nothing`(index: Int) {
+  func `a timeout that is longer than its phase does nothing`(index: Int) {
     let (phase, seconds) = Self.durations[index]
     let world = World(limit: 1)
     let work = Self.slow(world)
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: durations.indices)
-  func `that is shorter than its phase cancels at that moment`(index: Int) throws {
+  func `a timeout that is shorter than its phase cancels the operation on time`(index: Int) throws {
     let (phase, seconds) = Self.durations[index]
     let begin: Int =
       switch phase {
@@ -86,7 +86,7 @@ import Testing
     #expect(work.errors.first is OperationTimeout)
   }
 
-  @Test func `that is attached during its phase counts from then`() {
+  @Test func `a timeout that is attached during its phase counts from that moment`() {
     let world = World()
     let work = Work.open(policy: .whenFinishIsCalled)
     world.run(work)
@@ -100,7 +100,9 @@ import Testing
   }
 
   @Test(arguments: [TimeoutObserver.Phase.all, .waiting])
-  func `that is attached late counts from the enqueue`(phase: TimeoutObserver.Phase) {
+  func `a late timeout for the whole operation counts from the enqueueing`(
+    phase: TimeoutObserver.Phase
+  ) {
     let world = World()
     let before = Work.open("before")
     let work = Work.open("work")
@@ -115,7 +117,7 @@ import Testing
     before.finish()
   }
 
-  @Test func `that is over when it is attached cancels immediately`() {
+  @Test func `a timeout that has already passed cancels the operation immediately`() {
     let world = World()
     let (queued, byHand) = (Work.open("queued"), Work.open("by hand"))
     world.queue.addOperation(queued)
@@ -131,7 +133,7 @@ import Testing
     #expect(byHand.kind == .cancelled)
   }
 
-  @Test func `that is attached after its phase does nothing`() {
+  @Test func `a timeout that is attached after its phase does nothing`() {
     let world = World()
     let work = Work.open()
     world.run(work)
@@ -144,7 +146,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `that is removed does nothing, running or not`() {
+  @Test func `a removed timeout does nothing whether it was running or not`() {
     let world = World()
     let work = Work.open()
     let running = work.addObserver(TimeoutObserver(.seconds(5), of: .all))
@@ -163,7 +165,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `of one that is started by hand counts from there`() {
+  @Test func `a timeout of a manually started operation counts from the start`() {
     let world = World()
     for phase in [TimeoutObserver.Phase.all, .executing] {
       let work = Work.open()
@@ -179,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func `lets go of an operation that has finished`() {
+  @Test func `a timeout releases an operation that has finished`() {
     let world = World()
     weak var weakly: Work?
     do {
@@ -194,7 +196,7 @@ import Testing
     #expect(world.simulation.now == .zero, "nobody waits for a timer")
   }
 
-  @Test func `one observer serves many operations`() {
+  @Test func `a timeout observer can serve many operations`() {
     let world = World()
     let timeout = TimeoutObserver(.seconds(5))
     let works = (0..<3).map { _ in Work.open() }
@@ -204,7 +206,7 @@ import Testing
     #expect(works.allSatisfy { $0.kind == .cancelled })
   }
 
-  @Test(.watched) func `that is very long never comes`() async throws {
+  @Test(.watched) func `a very long timeout never passes`() async throws {
     let queue = AdvancedOperationQueue()
     let (entered, leave) = (Gate(), Gate())
     let longest: [Duration] = [

@@ -30,7 +30,7 @@ private struct Around: OperationInterceptor {
   }
 
   @Test(arguments: seeds)
-  func `is the operation's, whose body doesn't run`(seed: UInt64) {
+  func `a recorded value becomes the operation's result without running its body`(seed: UInt64) {
     let world = World(seed: seed)
     let build = build()
     world.run(build)
@@ -38,7 +38,7 @@ private struct Around: OperationInterceptor {
     #expect(journal.keys == ["build"])
   }
 
-  @Test func `is given without a start, and with an end`() {
+  @Test func `a recorded value finishes the operation without a start event`() {
     let world = World()
     let recorder = RecordingObserver()
     let states = Log<AdvancedOperation.State>()
@@ -52,7 +52,7 @@ private struct Around: OperationInterceptor {
     #expect(states.entries == [.finishing])
   }
 
-  @Test func `is given without interceptors, conditions and prerequisites`() {
+  @Test func `a recorded value needs no interceptors, conditions or prerequisites`() {
     let world = World()
     let log = Log<String>()
     world.queue.addInterceptor(Around(log: log))
@@ -77,7 +77,7 @@ private struct Around: OperationInterceptor {
     #expect(log.entries == [])
   }
 
-  @Test func `is given without claims and without a slot`() {
+  @Test func `a recorded value needs no claims and no slot`() {
     let world = World(limit: 1)
     let holder = Work.claiming("holder", MutuallyExclusive("database"))
     let build = build()
@@ -89,7 +89,7 @@ private struct Around: OperationInterceptor {
     world.simulation.run()
   }
 
-  @Test func `is looked up when all dependencies have ended`() {
+  @Test func `a journal is read after all dependencies have finished`() {
     let world = World()
     let holder = HeldOperation()
     let build = build()
@@ -102,7 +102,7 @@ private struct Around: OperationInterceptor {
   }
 
   @Test(arguments: [true, false])
-  func `is given also when an input has failed, or was skipped`(fails: Bool) {
+  func `a recorded value is used even if an input failed or was skipped`(fails: Bool) {
     let world = World()
     let input = ResultOperation<Int>(name: "input") {
       guard fails else { throw OperationSkipped(reason: "no") }
@@ -117,7 +117,7 @@ private struct Around: OperationInterceptor {
     #expect(journal.keys == ["build"])
   }
 
-  @Test func `lets dependents go on`() {
+  @Test func `dependents of an operation with a recorded value run`() {
     let world = World()
     let build = build()
     let test = build.then(name: "test") { $0 + 1 }
@@ -126,7 +126,7 @@ private struct Around: OperationInterceptor {
     #expect(!test.isFromJournal)
   }
 
-  @Test func `isn't looked up in a suspended queue`() {
+  @Test func `a suspended queue doesn't read the journal`() {
     let world = World()
     world.queue.isSuspended = true
     let build = build()
@@ -137,7 +137,7 @@ private struct Around: OperationInterceptor {
     expectRestored(build)
   }
 
-  @Test func `is given to an operation that is started by hand`() {
+  @Test func `a manually started operation gets its recorded value`() {
     let world = World()
     let build = build()
     build.environment = world.simulation.environment
@@ -148,7 +148,7 @@ private struct Around: OperationInterceptor {
     expectRestored(build)
   }
 
-  @Test func `is given in a plain queue on real threads`() async throws {
+  @Test func `a recorded value is used in a plain queue on real threads`() async throws {
     let queue = OperationQueue()
     let build = build()
     queue.addOperation(build)
@@ -156,7 +156,7 @@ private struct Around: OperationInterceptor {
     expectRestored(build)
   }
 
-  @Test func `isn't refused early by a rule about dependencies`() {
+  @Test func `a dependency rule doesn't fail an operation before its journal is read`() {
     let world = World()
     let (failing, holder) = (Work.failing(), HeldOperation())
     let build = build()
@@ -175,7 +175,7 @@ private struct Around: OperationInterceptor {
     #expect(other.kind == .failed)
   }
 
-  @Test func `is dropped by a cancel that comes before`() {
+  @Test func `an operation that was cancelled before ignores its recorded value`() {
     let world = World()
     let build = build()
     build.cancel()
@@ -184,7 +184,7 @@ private struct Around: OperationInterceptor {
     #expect(!build.isFromJournal)
   }
 
-  @Test func `counts for no circuit breaker`() {
+  @Test func `a recorded value doesn't count for a circuit breaker`() {
     let world = World()
     let breaker = CircuitBreaker(failures: 2)
     for isFailing in [true, false, true] {
@@ -202,7 +202,7 @@ private struct Around: OperationInterceptor {
     #expect(breaker.state == .open)
   }
 
-  @Test func `may be nil, or the fact that there is none`() {
+  @Test func `a recorded value may be nil or Void`() {
     let world = World()
     let journal = InMemoryJournal([
       .init(key: "none", value: Int?.none), .init(key: "some", value: Int?.some(3)),
@@ -218,7 +218,7 @@ private struct Around: OperationInterceptor {
     #expect(done.kind == .succeeded)
   }
 
-  @Test func `of another type is an error that names the key`() throws {
+  @Test func `a recorded value of another type is an error that names the key`() throws {
     let world = World()
     let build = ResultOperation { "text" }.recorded(as: "build", in: journal)
     world.run(build)
@@ -230,7 +230,7 @@ private struct Around: OperationInterceptor {
     #expect("\(error)".contains("“build”"))
   }
 
-  @Test func `that can't be looked up fails the operation, which doesn't run`() throws {
+  @Test func `a journal that can't be read fails the operation without running it`() throws {
     let world = World()
     journal.failLookUp(of: "build", with: Flaw(3))
     let probe = ConditionProbe()
@@ -246,12 +246,12 @@ private struct Around: OperationInterceptor {
     #expect("\(error)" == "The journal failed to look up “build”: flaw 3")
   }
 
-  @Test func `is found by the key, which is also the name unless there is one`() {
+  @Test func `a recorded value is found by its key and the key is the default name`() {
     #expect(build().name == "build")
     #expect(build(name: "compile").name == "compile")
   }
 
-  @Test func `is looked up with the operation as the current one, in its context`() async throws {
+  @Test func `a journal is read with the operation as the current one`() async throws {
     struct Looking: OperationJournal {
       let log: Log<String>
       func value<Value: Codable & Sendable>(

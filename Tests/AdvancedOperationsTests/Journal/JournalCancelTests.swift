@@ -9,7 +9,7 @@ import Testing
   private let journal = InMemoryJournal()
   private let bodies = Counter()
 
-  @Test func `while the value is looked up ends the operation at once`() {
+  @Test func `a cancel during the journal's reading ends the operation immediately`() {
     let world = World()
     let journal = journal.filled()
     journal.delay = .seconds(5)
@@ -25,7 +25,7 @@ import Testing
     #expect(world.simulation.now == .seconds(1))
   }
 
-  @Test func `while the value is recorded waits for the journal, and keeps the record`() {
+  @Test func `a cancel during recording waits for the journal and keeps the record`() {
     let world = World()
     journal.delay = .seconds(5)
     let build = ResultOperation { [bodies] in bodies.add() }.recorded(as: "build", in: journal)
@@ -44,7 +44,7 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
-  @Test func `while the value is recorded keeps what the journal throws, too`() {
+  @Test func `a cancel during recording keeps the journal's error too`() {
     let world = World()
     journal.delay = .seconds(5)
     journal.failRecord(1, with: CancellationError())
@@ -58,7 +58,7 @@ import Testing
     #expect(build.errors.first is OperationJournalError)
   }
 
-  @Test func `before the body has returned drops what it still returns`() throws {
+  @Test func `a cancel before the body returns discards the body's value`() throws {
     let world = World()
     let build = ResultOperation { [bodies] in
       bodies.add()
@@ -82,7 +82,8 @@ import Testing
   ]
 
   @Test(arguments: moments.indices)
-  func `at every moment leaves a journal that another run goes on from`(index: Int) throws {
+  func `a cancel at any moment leaves a journal from which another run continues`(index: Int) throws
+  {
     let (second, expected) = Self.moments[index]
     let outcomes = Log<String>()
     let report = try exploreSchedules { simulation in
@@ -124,7 +125,7 @@ import Testing
     #expect(Set(outcomes.entries) == expected)
   }
 
-  @Test func `whose value is found ends it as cancelled, if its turn has not come`() throws {
+  @Test func `an operation with a found value ends as cancelled until it is scheduled`() throws {
     let kinds = Log<Kind?>()
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -141,7 +142,7 @@ import Testing
   }
 
   #if DEBUG
-  @Test func `at every moment, interrupted anywhere, ends it`() throws {
+  @Test func `a cancel at any interrupted moment ends an operation with a journal`() throws {
     try exploreSchedules(
       interruptions: 1,
       depthFirst: Effort.schedules(400),

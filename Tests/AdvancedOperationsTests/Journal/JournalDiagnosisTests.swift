@@ -46,7 +46,7 @@ import Testing
     #expect(text(build) == "build has finished: succeeded")
   }
 
-  @Test func `that the value came from it`() {
+  @Test func `log, timeline and explanation say that the value is from the journal`() {
     let lines = Log<String>()
     let recorder = TimelineRecorder()
     let done = operation("done")

@@ -21,7 +21,7 @@ private actor ActorJournal: OperationJournal {
 }
 
 @Suite struct `Workflows with a journal` {
-  @Test(.watched) func `run each body once on real threads, however often they are begun`()
+  @Test(.watched) func `a repeated workflow runs each recorded body once on real threads`()
     async throws
   {
     let journal = ActorJournal()
@@ -51,7 +51,7 @@ private actor ActorJournal: OperationJournal {
     #expect(await journal.count == 101)
   }
 
-  @Test(.watched) func `end when they are cancelled on real threads, and go on later`()
+  @Test(.watched) func `a cancelled workflow with a journal ends on threads and resumes later`()
     async throws
   {
     let journal = ActorJournal()
@@ -120,7 +120,7 @@ private actor ActorJournal: OperationJournal {
     #expect(bodies.entries == ["first", "second", "second", "second"])
   }
 
-  @Test func `what a rollback undoes is done again when its record was taken back`() {
+  @Test func `a rolled back step runs again because its record was removed`() {
     let world = World()
     let journal = InMemoryJournal()
     let log = Log<String>()

@@ -14,7 +14,9 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
   private let journal = InMemoryJournal()
   private let bodies = Counter()
 
-  @Test func `is returned as what it is, and may be enqueued in the same expression`() async throws
+  @Test
+  func `a recorded operation keeps its type and may be enqueued in the same expression`()
+    async throws
   {
     let retrying: RetryOperation<Int> = RetryOperation(retry: .immediate.attempts(2)) { _ in
       ResultOperation { 1 }
@@ -29,7 +31,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(journal.keys == ["retrying", "counting", "plain", "next"])
   }
 
-  @Test func `is named after its key, unless it has a name`() {
+  @Test func `a recorded operation is named after its key unless it has a name`() {
     let download = ResultOperation(name: "download") { 1 }
     let unnamed: [AdvancedOperation] = [
       download.then { $0 }.recorded(as: "then", in: journal),
@@ -40,7 +42,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(download.recorded(as: "feed", in: journal).name == "download")
   }
 
-  @Test func `may be a child of a group, or of a scope`() async throws {
+  @Test func `a recorded operation may be a child of a group or scope`() async throws {
     let group = GroupOperation {
       ResultOperation { 1 }.recorded(as: "first", in: journal)
       for number in 2...3 {
@@ -60,7 +62,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(journal.keys.last == "scoped")
   }
 
-  @Test func `may have been cancelled before, and isn't run then`() {
+  @Test func `a recorded operation that was cancelled before isn't run`() {
     let world = World()
     let work = ResultOperation { [bodies] in bodies.add() }
     work.cancel()
@@ -71,7 +73,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(journal.keys == [])
   }
 
-  @Test func `of a subclass calls its hook of the end, even if its value was recorded`() {
+  @Test func `a recorded operation of a subclass calls its finish hook in each case`() {
     for isSecond in [false, true] {
       let world = World()
       let work = Counting { [bodies] in bodies.add() }.recorded(as: "work", in: journal)
@@ -100,7 +102,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `records the value with which it recovers, and keeps it`(
+  func `a recorded recovery records its value and keeps it`(
     isFailingFirst: Bool,
     isFailingThen: Bool
   ) {
@@ -122,7 +124,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(journal.keys == ["feed"])
   }
 
-  @Test func `isn't recorded if the closure throws, nor if what it recovers from is skipped`() {
+  @Test func `a recovery isn't recorded if its closure throws or its input is skipped`() {
     let world = World()
     let failing = ResultOperation<Int> { throw Flaw(1) }
     let skipped = ResultOperation<Int> { throw OperationSkipped(reason: "no") }
@@ -135,7 +137,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
     #expect(journal.keys == [])
   }
 
-  @Test func `records what a fallback operation has produced`() {
+  @Test func `a recovery records the value of its fallback operation`() {
     for isSecond in [false, true] {
       let world = World()
       let download = ResultOperation<Int>(name: "download") { throw Flaw(1) }
@@ -151,7 +153,7 @@ private final class Counting: ResultOperation<Int>, @unchecked Sendable {
 
   // MARK: Retrying
 
-  @Test func `as a whole records the value of the last attempt, and makes none again`() {
+  @Test func `a recorded retry keeps the last attempt's value and creates no further attempt`() {
     for isSecond in [false, true] {
       let world = World()
       let attempts = Counter()

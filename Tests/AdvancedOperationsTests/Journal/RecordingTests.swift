@@ -9,7 +9,7 @@ import Testing
   private let log = Log<String>()
 
   @Test(arguments: seeds)
-  func `comes before all that follows from the end`(seed: UInt64) {
+  func `a value is recorded before all consequences of the end`(seed: UInt64) {
     let world = World(seed: seed)
     journal.delay = .seconds(5)
     let build = ResultOperation { [log] in
@@ -37,7 +37,7 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
-  @Test func `comes after conditions, prerequisites and claims, as always`() {
+  @Test func `a value is recorded after conditions, prerequisites and claims`() {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("database"))
     let probe = ConditionProbe()
@@ -64,7 +64,9 @@ import Testing
   }
 
   @Test(arguments: [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
-  func `doesn't happen when a condition fails or skips`(policy: AdvancedOperation.ConditionPolicy) {
+  func `a value isn't recorded if a condition fails or skips`(
+    policy: AdvancedOperation.ConditionPolicy
+  ) {
     let results: [(OperationConditionResult, Kind)] = [
       (.failed(Flaw(1)), .failed), (.skipped(reason: "no"), .skipped),
     ]
@@ -80,7 +82,7 @@ import Testing
     #expect(journal.keys == [])
   }
 
-  @Test func `holds slot and claims`() throws {
+  @Test func `a recording operation holds its slot and claims`() throws {
     let world = World(limit: 1)
     journal.delay = .seconds(1)
     let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
@@ -98,7 +100,7 @@ import Testing
     #expect(other.didExecute && claimer.isFinished)
   }
 
-  @Test func `happens once after all attempts`() {
+  @Test func `a value is recorded once after all attempts`() {
     let world = World()
     let count = Counter()
     let build = ResultOperation(retry: .constant(.seconds(1)).attempts(3)) {
@@ -110,7 +112,7 @@ import Testing
     #expect(journal.records[0].value as? Int == 3)
   }
 
-  @Test func `that fails fails the operation, and its body isn't run again`() throws {
+  @Test func `a failed record fails the operation without running the body again`() throws {
     let world = World()
     journal.failRecord(1, with: Flaw(9))
     let count = Counter()
@@ -128,7 +130,7 @@ import Testing
     #expect(journal.keys == [])
   }
 
-  @Test func `whose answer is lost fails now, and gives the value next time`() {
+  @Test func `a record whose confirmation is lost fails now and returns its value next time`() {
     let world = World()
     journal.failRecord(1, with: Flaw(9), isKept: true)
     let count = Counter()
@@ -144,7 +146,7 @@ import Testing
     #expect(count.count == 1)
   }
 
-  @Test func `doesn't count into the time limits of attempts`() {
+  @Test func `recording doesn't count in the time limits of attempts`() {
     let world = World()
     journal.delay = .seconds(60)
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(1))
@@ -154,7 +156,7 @@ import Testing
     #expect(build.kind == .succeeded)
   }
 
-  @Test func `counts into a timeout of executing`() {
+  @Test func `recording counts in a timeout of executing`() {
     let world = World()
     journal.delay = .seconds(60)
     let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
@@ -165,7 +167,7 @@ import Testing
     #expect(journal.keys == ["build"])
   }
 
-  @Test func `isn't for failures and skips`() {
+  @Test func `failures and skips aren't recorded`() {
     let world = World()
     let failing = ResultOperation<Int> { throw Flaw(1) }.recorded(as: "failing", in: journal)
     let skipping = ResultOperation<Int> { throw OperationSkipped(reason: "no") }
@@ -175,7 +177,7 @@ import Testing
     #expect(journal.keys == [])
   }
 
-  @Test func `keeps the value of each form`() {
+  @Test func `every form of result operation records its value`() {
     let world = World()
     let one = ResultOperation { 1 }.recorded(as: "one", in: journal)
     let two = one.then { $0 + 1 }.recorded(as: "two", in: journal)
@@ -205,7 +207,7 @@ import Testing
     #expect(Set(log.entries) == ["done", "then 1", "after 1 2", "afterAll [1, 2]"])
   }
 
-  @Test func `of a key a second time is refused by the journal in memory`() {
+  @Test func `the journal in memory refuses a second record for a key`() {
     let world = World()
     journal.delay = .seconds(1)
     let both = (1...2).map { number in
@@ -218,7 +220,7 @@ import Testing
     #expect(error?.underlying is InMemoryJournal.KeyRecordedTwice)
   }
 
-  @Test func `lets go of the journal at the end`() {
+  @Test func `an operation releases its journal at the end`() {
     final class Owning: OperationJournal {
       let token: Token
       init(_ token: Token) { self.token = token }

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `of a cycle that was cancelled`() {
+  @Test func `a cancelled cycle is released`() {
     Self.expectNothingLeft { world, live in
       let cycle = (0..<4).map { _ in Work(token: live.token()) }
       for index in cycle.indices { cycle[index].addDependency(cycle[(index + 1) % 4]) }
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `of a cycle of one with a result and its successor`() {
+  @Test func `a cycle of a result operation and its successor is released`() {
     Self.expectNothingLeft { world, live in
       let token = live.token()
       let first = ResultOperation { token.touch() }
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `of a cycle through a child that waits for its group`() {
+  @Test func `a cycle of a child that waits for its group is released`() {
     Self.expectNothingLeft { world, live in
       let (child, between) = (Work(token: live.token()), Work(token: live.token()))
       let group = GroupOperation { child }
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `of one that nobody ever ran`() {
+  @Test func `an operation that never ran is released`() {
     Self.expectNothingLeft { _, live in
       let work = Work(token: live.token())
       work.addCondition(Self.owning(live))
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `of an observer that has its own observation`() {
+  @Test func `an observer that retains its own observation is released`() {
     Self.expectNothingLeft { world, live in
       for isRun in [false, true] {
         let work = Work(token: live.token())
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of those that succeeded, failed, were skipped, and were cancelled`(seed: UInt64) {
+  func `operations of every outcome are released`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       for result in [
         OperationConditionResult.satisfied, .failed(Flaw(1)), .skipped(reason: "no need"),
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `of one whose observer and condition own it`() {
+  @Test func `an operation that its observer and condition retain is released`() {
     Self.expectNothingLeft { world, live in
       let work = Work(token: live.token())
       work.onFinish { _, _ in _ = work.state }
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `of an async body that owns its operation`() {
+  @Test func `an operation that its async body retains is released`() {
     Self.expectNothingLeft { world, live in
       let token = live.token()
       let box = Changing<AdvancedOperation?>(nil)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of results and those that need them`(seed: UInt64) {
+  func `results and operations that need them are released`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       let token = live.token()
       let first = ResultOperation { token }
@@ -169,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `of a chain of results that was never run`() {
+  @Test func `a chain of results that never ran is released`() {
     Self.expectNothingLeft { _, live in
       let token = live.token()
       var last = ResultOperation { token }
@@ -178,7 +178,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of retries, also when cancelled in between`(seed: UInt64) {
+  func `retries are released even if they are cancelled between attempts`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       let token = live.token()
       let works = (0..<2).map { _ in
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of groups that ran, failed, and were cancelled`(seed: UInt64) {
+  func `groups that ran, failed or were cancelled are released`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       for number in 0..<4 {
         let group = GroupOperation(errorPolicy: number == 1 ? .failFast : .collectAll) {
@@ -221,7 +221,7 @@ import Testing
     }
   }
 
-  @Test func `of a group that was never run`() {
+  @Test func `a group that never ran is released`() {
     Self.expectNothingLeft { _, live in
       let group = GroupOperation {
         Work(token: live.token())
@@ -233,7 +233,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `of prerequisites and of those that wait for claims`(seed: UInt64) {
+  func `prerequisites and operations that wait for claims are released`(seed: UInt64) {
     Self.expectNothingLeft(seed: seed) { world, live in
       for number in 0..<6 {
         let work = Work(token: live.token())
@@ -251,7 +251,7 @@ import Testing
     }
   }
 
-  @Test func `of those that were started by hand`() {
+  @Test func `manually started operations are released`() {
     Self.expectNothingLeft { world, live in
       for cancels in [false, true] {
         let work = Work(token: live.token())
@@ -265,7 +265,7 @@ import Testing
     }
   }
 
-  @Test func `of waits for values that were given up`() async throws {
+  @Test func `cancelled waits for values are released`() async throws {
     let live = LiveCount()
     let queue = AdvancedOperationQueue()
     do {
@@ -286,7 +286,7 @@ import Testing
     await live.none()
   }
 
-  @Test func `of a thousand lives on threads`() async throws {
+  @Test func `a thousand operations on threads are released`() async throws {
     let live = LiveCount()
     let queue = AdvancedOperationQueue(
       environment: OperationEnvironment(claimDomain: ClaimDomain())

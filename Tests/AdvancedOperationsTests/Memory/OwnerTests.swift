@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases, [0, 3])
-  func `may wait for its queue`(place: Place, behind: Int) async {
+  func `an owner may wait for its queue in its deinit`(place: Place, behind: Int) async {
     for limit in [1, 2] {
       let queue = AdvancedOperationQueue(name: "queue")
       queue.maxConcurrentOperationCount = limit
@@ -140,7 +140,8 @@ import Testing
 
   /// A cancel that one of them makes may end what another one is held by, on the same thread.
   @Test(arguments: Place.allCases)
-  func `may wait with many others, which each holds back`(place: Place) async throws {
+  func `many owners that an operation retains may wait in their deinits`(place: Place) async throws
+  {
     for limit in [1, 2, -1] {
       for _ in 0..<Effort.rounds(100) {
         let queue = AdvancedOperationQueue(name: "queue")

@@ -5,7 +5,7 @@ import Testing
 
 /// What has to wait for a time, and doesn't have to any more, is gone before that time.
 @Suite struct `A timer that is cancelled` {
-  @Test func `is in no table any more, and what it would have called is released`() {
+  @Test func `a cancelled timer leaves the table and releases its closure`() {
     let timers = SystemTimers(of: ContinuousClock())
     let clock = OperationClock(source: timers)
     let live = LiveCount()
@@ -23,7 +23,7 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func `leaves the others, which are called in the order of their times`() async {
+  @Test func `a cancelled timer leaves other timers that fire in the order of their times`() async {
     let clock = OperationClock(source: SystemTimers(of: ContinuousClock()))
     let late = (0..<100).map { _ in clock.schedule(at: clock.now + .seconds(3_600)) {} }
     let now = clock.now
@@ -45,7 +45,7 @@ import Testing
   }
 
   /// What the runtime keeps of a sleep until its time came, once: 300 bytes for each.
-  @Test func `waits in the table of its clock, for both clocks of the system`() {
+  @Test func `timers of both system clocks wait in their clock's table`() {
     for (clock, timers) in [
       (OperationClock(ContinuousClock()), SystemTimers.continuous),
       (OperationClock(SuspendingClock()), SystemTimers.suspending),
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(.watched, arguments: [[AlarmClock.uptime], [.wall], [.uptime, .wall]])
-  func `may have set any alarm, which wakes others by itself`(alarms: [AlarmClock]) async throws {
+  func `timers may set any alarm that wakes others`(alarms: [AlarmClock]) async throws {
     let timers = SystemTimers(of: ContinuousClock(), wokenBy: alarms)
     let clock = OperationClock(source: timers)
     // In a minute, or a busy machine may come to it before the cancel.
@@ -72,12 +72,12 @@ import Testing
   }
 
   /// While the machine sleeps, the uptime stands still, and the time of `ContinuousClock` doesn't.
-  @Test func `wakes by the wall clock, too, where its time goes on while the machine sleeps`() {
+  @Test func `continuous timers wake by the wall clock too`() {
     #expect(SystemTimers.continuous.alarmClocks == [.uptime, .wall])
     #expect(SystemTimers.suspending.alarmClocks == [.uptime])
   }
 
-  @Test func `is a sleep of a task, too`() async {
+  @Test func `a cancelled sleep of a task leaves no timer`() async {
     let timers = SystemTimers(of: SuspendingClock())
     let clock = OperationClock(source: timers)
     let task = Task { try await clock.sleep(until: clock.now + .seconds(3_600)) }
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `is gone with each operation that set it, in real time`() async throws {
+  @Test func `cancelled operations leave no timer in real time`() async throws {
     let timers = SystemTimers(of: ContinuousClock())
     let environment = OperationEnvironment(
       clock: OperationClock(source: timers),
@@ -134,7 +134,7 @@ import Testing
     #expect(timers.count == 0)
   }
 
-  @Test func `is gone with each operation that set it, in virtual time`() {
+  @Test func `cancelled operations leave no timer in virtual time`() {
     let world = World()
     for _ in 0..<20 { world.queue.addOperations(Self.operations()) }
     world.simulation.advance(by: .seconds(1))

@@ -10,7 +10,10 @@ import Testing
   private static let rules: [DependencyRule] = [.allSucceeded, .anySucceeded, .noneFailed]
 
   @Test(arguments: seeds, [false, true])
-  func `leaves nothing of its rules on its dependencies`(seed: UInt64, isRefused: Bool) {
+  func `an operation that ends early leaves no rules on its dependencies`(
+    seed: UInt64,
+    isRefused: Bool
+  ) {
     let world = World(seed: seed)
     let session = Work.open("session")
     let failing = Work.open("failing")
@@ -36,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `leaves nothing on its prerequisite, not even itself`(isPlain: Bool) {
+  func `an operation that ends early leaves nothing on its prerequisite`(isPlain: Bool) {
     let world = World()
     let live = LiveCount()
     let session: Operation = isPlain ? BlockOperation {} : Work.open("session")
@@ -66,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `leaves nothing of its recorder on a dependency that isn't recorded`() {
+  @Test func `a recorder leaves nothing on an unrecorded dependency`() {
     let world = World()
     let dependency = BlockOperation {}
     do {

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `through the prerequisite of a condition ends`(seed: UInt64) {
+  func `a barrier cycle through a condition's prerequisite ends`(seed: UInt64) {
     let world = World(seed: seed)
     let (work, prerequisite) = (Work("work"), Work("prerequisite"))
     work.addCondition(Asked { _ in prerequisite })
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `through a prerequisite's dependency, which comes last, ends`(seed: UInt64) {
+  func `a barrier cycle through a prerequisite's late dependency ends`(seed: UInt64) {
     let world = World(seed: seed)
     let (work, prerequisite, behind) = (Work("work"), Work("prerequisite"), Work("behind"))
     prerequisite.addDependency(behind)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], seeds)
-  func `through a claim of a group whose child waits ends`(isClaimLast: Bool, seed: UInt64) {
+  func `a barrier cycle through a group's claim ends`(isClaimLast: Bool, seed: UInt64) {
     let world = World(seed: seed)
     let (child, behind, gate) = (Work("child"), Work("behind"), Work.open("gate"))
     child.addDependency(behind)
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `through a child of a group in front of it ends`(seed: UInt64) {
+  func `a barrier cycle through a child of an earlier group ends`(seed: UInt64) {
     let world = World(seed: seed)
     let (child, behind) = (Work("child"), Work("behind"))
     child.addDependency(behind)
@@ -90,7 +90,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `ends in every order of the three calls`() throws {
+  @Test func `a barrier cycle ends in every order of the three calls`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let (before, behind) = (Work("before"), Work("behind"))
@@ -109,7 +109,7 @@ import Testing
   }
 
   #if DEBUG
-  @Test func `ends when the three calls interrupt each other`() async throws {
+  @Test func `a barrier cycle ends if the three calls interrupt each other`() async throws {
     let result = await onThread {
       Result {
         try exploreSchedules(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `Cancelling a whole queue with a reason` {
   @Test(arguments: seeds)
-  func `gives it to all that are there, and to no other`(seed: UInt64) {
+  func `a cancelled queue passes its reason to present operations only`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let executing = Work.open("executing", policy: .whenFinishIsCalled)
     let waiting = Work("waiting")
@@ -37,7 +37,7 @@ import Testing
     #expect(later.kind == .succeeded)
   }
 
-  @Test func `flags all before it tells anybody`() {
+  @Test func `a cancelled queue marks all operations before it notifies observers`() {
     let world = World()
     let works = (0..<5).map { Work.open("\($0)") }
     let seen = Log<Int>()
@@ -50,7 +50,7 @@ import Testing
     #expect(seen.entries == [5, 5, 5, 5, 5])
   }
 
-  @Test func `adds its reason to those of earlier cancels, and changes nothing that has ended`() {
+  @Test func `a queue's cancel appends its reason and leaves finished operations alone`() {
     let world = World()
     let ended = Work()
     world.run(ended)
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `one that didn't run because of others says so`(seed: UInt64) {
+  func `an operation that others prevented from running has an inherited failure`(seed: UInt64) {
     let world = World(seed: seed)
     let first = ResultOperation<Int>(name: "first") { throw Flaw(1) }
     let second = first.then { $0 }

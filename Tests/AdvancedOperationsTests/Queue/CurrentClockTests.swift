@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 @Suite struct `The current clock` {
-  @Test func `in the code of an operation is the clock of its environment`() throws {
+  @Test func `the current clock in an operation is its environment's clock`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let clocks = Locked<[String: ClockIdentity]>([:])
     let note: @Sendable (_ place: String) -> Void = { place in
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `in code that a simulation runs is the clock of the simulation`() throws {
+  @Test func `the current clock in simulated code is the simulation's clock`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = try simulation.run {
       try await OperationClock.current.sleep(for: .seconds(30))
@@ -41,7 +41,7 @@ import Testing
     #expect(simulation.now == .seconds(30))
   }
 
-  @Test func `in a detached task and outside of operations is the default clock`() async throws {
+  @Test func `the current clock in a detached task is the default clock`() async throws {
     let expected = OperationEnvironment().clock.identity
     let environment = OperationEnvironment(clock: OperationClock(SuspendingClock()))
     let work = ResultOperation {

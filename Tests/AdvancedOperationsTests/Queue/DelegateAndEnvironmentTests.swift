@@ -153,7 +153,7 @@ import Testing
     #expect(seen.value == .seconds(90))
   }
 
-  @Test func `use sets it until a queue does`() {
+  @Test func `an operation's environment applies until a queue sets its own`() {
     let (first, second) = (World(seed: 1), World(seed: 2))
     let work = Work()
     work.environment = first.simulation.environment
@@ -175,7 +175,8 @@ import Testing
     #expect(one.executor == nil)
   }
 
-  @Test(.watched) func `in a plain queue an advanced operation does all the same`() async throws {
+  @Test(.watched)
+  func `an advanced operation in a plain queue keeps all its features`() async throws {
     let queue = OperationQueue()
     let domainWide = MutuallyExclusive("plain queue of this test")
     let dependency = Work()

@@ -34,7 +34,8 @@ import Testing
     (operation.cancellationReason as? OperationQueueClosed)?.cause
   }
 
-  @Test func `ends although the queue is suspended and gets more when the time is over`() throws {
+  @Test
+  func `draining a suspended queue that gets late operations ends at the time limit`() throws {
     let world = World(limit: 1)
     let (queue, clock) = (world.queue, world.simulation.environment.clock)
     let stubborn = HeldOperation(name: "stubborn", cancellationPolicy: .whenFinishIsCalled)
@@ -54,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `lets what is there finish, and counts how it ended`(seed: UInt64) throws {
+  func `draining lets present operations finish and counts their outcomes`(seed: UInt64) throws {
     let world = World(seed: seed)
     let skipped = Work()
     skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -77,7 +78,7 @@ import Testing
     #expect(world.queue.operationCount == 0 && world.queue.isClosed)
   }
 
-  @Test func `of an empty queue ends at once, and closes it`() throws {
+  @Test func `draining an empty queue ends immediately and closes it`() throws {
     let world = World()
     #expect(!world.queue.isClosed)
     let report = try world.simulation.run { await world.queue.drain() }
@@ -93,7 +94,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `cancels on arrival what others add, plain or not, one or many`() throws {
+  @Test func `draining cancels operations that others add`() throws {
     let world = World()
     let executed = Counter()
     let late: [Operation] = (0..<6).map { number in
@@ -117,7 +118,7 @@ import Testing
     #expect(report.cancelledCount == 0)
   }
 
-  @Test func `turns away what would have run a workflow`() throws {
+  @Test func `a drained queue refuses to run a workflow`() throws {
     let world = World()
     _ = try world.simulation.run { await world.queue.drain() }
     let last = ResultOperation(name: "first") { 1 }.then(name: "last") { $0 }
@@ -130,7 +131,7 @@ import Testing
   // MARK: What members add
 
   @Test(arguments: seeds)
-  func `takes in what members add, from wherever they do`(seed: UInt64) throws {
+  func `draining accepts operations that members add from anywhere`(seed: UInt64) throws {
     let world = World(seed: seed)
     let queue = world.queue
     let added = Log<String>()
@@ -193,7 +194,7 @@ import Testing
     #expect(report.succeededCount == 7 + added.entries.count)
   }
 
-  @Test func `turns away what the task of a finished member adds`() throws {
+  @Test func `draining refuses operations that a finished member's task adds`() throws {
     let world = World()
     let late = Work("late")
     let executor = world.queue.environment.executor as? any TaskExecutor
@@ -213,7 +214,8 @@ import Testing
   // MARK: Time
 
   @Test(arguments: seeds)
-  func `cancels the rest when the time is over, and names it`(seed: UInt64) throws {
+  func `draining cancels and names the remaining operations at the time limit`(seed: UInt64) throws
+  {
     let world = World(seed: seed, limit: 2)
     let fast = Self.slow("fast", .seconds(5))
     let slow = Self.slow("slow", .seconds(60))
@@ -230,7 +232,7 @@ import Testing
     #expect("\(report)".hasPrefix("1 succeeded, 2 cancelled, cut short: "))
   }
 
-  @Test func `turns away what members add when the time is over, too`() throws {
+  @Test func `draining refuses operations that members add after the time limit`() throws {
     let world = World()
     let added = Work("added")
     let stubborn = ResultOperation(name: "stubborn") {
@@ -362,7 +364,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases)
-  func `ends when the time is over, however each operation adds its successor`(way: Way) throws {
+  func `draining ends at the time limit however operations add successors`(way: Way) throws {
     let world = World()
     let policy: GroupOperation.ErrorPolicy = way == .failedGroupChild ? .failFast : .collectAll
     let chain = Chain(
@@ -386,7 +388,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test(.watched) func `ends on threads, too`() async {
+  @Test(.watched) func `draining of a self-extending chain ends on threads`() async {
     let queue = AdvancedOperationQueue()
     let isOver = Changing(false)
     let added = Counter()
@@ -404,7 +406,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `what is turned away is no member, and its observers are notified`() throws {
+  @Test func `a refused operation isn't a member and its observers are notified`() throws {
     let world = World()
     let delegate = RecordingDelegate()
     _ = try world.simulation.run { await world.queue.drain() }
@@ -424,7 +426,7 @@ import Testing
     #expect(late.isFinished && !late.didExecute)
   }
 
-  @Test func `doesn't take in what an outsider adds that was turned away`() throws {
+  @Test func `draining refuses operations that a refused operation adds`() throws {
     let world = World()
     let late = Work("late")
     let later = Work("later")
@@ -441,7 +443,7 @@ import Testing
     #expect(later.isFinished)
   }
 
-  @Test func `waits for a body that doesn't notice its cancel`() throws {
+  @Test func `draining waits for a body that ignores its cancel`() throws {
     let world = World()
     let held = HeldOperation(name: "held", cancellationPolicy: .whenFinishIsCalled)
     world.queue.addOperation(held)
@@ -455,7 +457,7 @@ import Testing
     #expect(report.cutShort == [held])
   }
 
-  @Test func `does not count as cut short what was cancelled before`() throws {
+  @Test func `an operation that was cancelled before doesn't count as cut short`() throws {
     let world = World()
     let held = HeldOperation(name: "held", cancellationPolicy: .whenFinishIsCalled)
     world.queue.addOperation(held)
@@ -471,8 +473,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `empties a queue that is suspended or has no slots, when the time is over`(limit: Int) throws
-  {
+  func `draining empties a queue that is suspended or has no slots`(limit: Int) throws {
     let world = World(limit: limit)
     let isBarrierRun = Changing(false)
     world.queue.isSuspended = true
@@ -485,7 +486,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.max)])
-  func `takes any time`(limit: Duration) throws {
+  func `draining accepts any time limit`(limit: Duration) throws {
     let world = World()
     let slow = Self.slow("slow", .seconds(60))
     world.queue.addOperation(slow)
@@ -494,7 +495,7 @@ import Testing
     #expect(report.cutShort.count == (limit > .seconds(60) ? 0 : 1))
   }
 
-  @Test func `cuts short at once when its task is cancelled, and still waits`() throws {
+  @Test func `cancelling the draining task cuts operations short and still waits`() throws {
     let world = World()
     let slow = Self.slow("slow", .seconds(60))
     let executor = world.queue.environment.executor as? any TaskExecutor
@@ -512,7 +513,7 @@ import Testing
     #expect(world.simulation.now == .seconds(5))
   }
 
-  @Test func `by two tasks gives both a report, and the shorter time counts`() throws {
+  @Test func `two draining tasks both get a report and the shorter limit applies`() throws {
     let world = World()
     world.queue.addOperation(Self.slow("slow", .seconds(60)))
     let reports = try world.simulation.run {
@@ -526,7 +527,8 @@ import Testing
 
   // MARK: Every order
 
-  @Test(.heavy) func `is complete in every order, with callbacks that add more`() throws {
+  @Test(.heavy)
+  func `draining is complete in every order with callbacks that add operations`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(10_000),
       randomSchedules: Effort.drawn(300)
@@ -562,7 +564,7 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
-  @Test(.heavy) func `on many threads no operation runs after its end`() async {
+  @Test(.heavy) func `no operation runs after draining ends on many threads`() async {
     for _ in 0..<30 {
       let queue = AdvancedOperationQueue()
       let isOver = Changing(false)
@@ -592,7 +594,7 @@ import Testing
     }
   }
 
-  @Test func `by an operation of the queue traps`() async throws {
+  @Test func `draining by an operation of the queue traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = AdvancedOperationQueue(name: "jobs")
       try await queue.run(ResultOperation { _ = await queue.drain() })

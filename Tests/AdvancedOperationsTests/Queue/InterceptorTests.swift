@@ -36,7 +36,7 @@ private struct Around: OperationInterceptor {
 @Suite struct `Interceptors` {
   private let log = Log<String>()
 
-  @Test func `run around a body in its task, the first outermost`() throws {
+  @Test func `interceptors run around a body in its task in attach order`() throws {
     let world = World()
     world.queue.addInterceptor(Span(name: "outer", log: log))
     world.queue.addInterceptor(Span(name: "inner", log: log))
@@ -51,8 +51,8 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test(.watched) func `run around a body on real threads, and what it suspends for`() async throws
-  {
+  @Test(.watched)
+  func `an interceptor runs around a body and its suspensions on real threads`() async throws {
     let queue = AdvancedOperationQueue()
     queue.addInterceptor(Span(name: "span", log: log))
     let operation = ResultOperation(name: "body") {
@@ -65,7 +65,7 @@ private struct Around: OperationInterceptor {
   }
 
   @Test(arguments: [nil, Duration.seconds(5)])
-  func `run around each attempt`(limit: Duration?) throws {
+  func `an interceptor runs around each attempt`(limit: Duration?) throws {
     let world = World()
     world.queue.addInterceptor(Span(name: "span", log: log))
     let count = Counter()
@@ -84,7 +84,7 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test func `run around children, attempts of others, prerequisites and scopes`() throws {
+  @Test func `interceptors run around children, attempts, prerequisites and scopes`() throws {
     let world = World()
     world.queue.addInterceptor(Span(name: "span", log: log))
     let prerequisite = ResultOperation(name: "prerequisite") {}
@@ -102,7 +102,7 @@ private struct Around: OperationInterceptor {
     #expect(begun.count == 5)
   }
 
-  @Test func `don't run around overrides of execute, or what doesn't execute`() {
+  @Test func `interceptors don't run around execute or unexecuted operations`() {
     let world = World()
     world.queue.addInterceptor(Span(name: "span", log: log))
     let refused = ResultOperation {}
@@ -113,7 +113,7 @@ private struct Around: OperationInterceptor {
     #expect(log.entries.isEmpty)
   }
 
-  @Test func `count for what is added while they are attached`() {
+  @Test func `interceptors apply to operations that are added while they are attached`() {
     let world = World()
     let observation = world.queue.addInterceptor(Span(name: "span", log: log))
     let before = ResultOperation(name: "before") {}
@@ -142,7 +142,7 @@ private struct Around: OperationInterceptor {
     #expect(operation.origins == [.body])
   }
 
-  @Test func `may replace the error of a body, and can't take it away`() {
+  @Test func `an interceptor may replace the error of a body and can't remove it`() {
     let world = World()
     let replacing = world.queue.addInterceptor(
       Around { attempt in do { try await attempt.run() } catch { throw Flaw(2) } }
@@ -157,7 +157,7 @@ private struct Around: OperationInterceptor {
     #expect(kept.flawNumbers == [1])
   }
 
-  @Test func `that don't call the body fail the operation, and are named`() throws {
+  @Test func `an interceptor that doesn't call the body fails the operation by name`() throws {
     let world = World()
     world.queue.addInterceptor(Around { _ in })
     let count = Counter()
@@ -168,7 +168,7 @@ private struct Around: OperationInterceptor {
     #expect(count.count == 0)
   }
 
-  @Test func `that call the body twice trap`() async throws {
+  @Test func `an interceptor that calls the body twice traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = AdvancedOperationQueue()
       queue.addInterceptor(
@@ -185,7 +185,7 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test func `that return while the body runs trap`() async throws {
+  @Test func `an interceptor that returns while the body runs traps`() async throws {
     struct Leaving: OperationInterceptor {
       let begun = AsyncStream<Void>.makeStream()
 
@@ -210,7 +210,7 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test func `that run the body after they have returned trap`() async throws {
+  @Test func `an interceptor that runs the body after returning traps`() async throws {
     final class Keeping: OperationInterceptor {
       let kept = Locked<OperationAttempt?>(nil)
       func intercept(_ attempt: OperationAttempt) async throws {
@@ -230,7 +230,7 @@ private struct Around: OperationInterceptor {
     )
   }
 
-  @Test func `may run the body in a child task beside another one`() throws {
+  @Test func `an interceptor may run the body in a child task`() throws {
     let world = World()
     let clock = world.simulation.environment.clock
     world.queue.addInterceptor(
@@ -254,7 +254,7 @@ private struct Around: OperationInterceptor {
     #expect(slow.flawNumbers == [5])
   }
 
-  @Test(.heavy) func `end with a cancel, at every moment`() throws {
+  @Test(.heavy) func `interceptors end with a cancel at every moment`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let log = Log<String>()

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `adds the operation and its predecessors, and gives its value`(seed: UInt64) throws {
+  func `run adds the operation with its predecessors and returns its value`(seed: UInt64) throws {
     let world = World(seed: seed)
     let download = ResultOperation(name: "download") { 20 }
     let plain = BlockOperation {}
@@ -47,7 +47,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `leaves what is in a queue where it is`() throws {
+  @Test func `run leaves operations of other queues in place`() throws {
     let world = World()
     let elsewhere = world.makeQueue()
     let before = ResultOperation { 1 }
@@ -60,7 +60,7 @@ import Testing
     #expect(try world.simulation.run { try await elsewhere.run(last) } == 3)
   }
 
-  @Test func `throws the failure of the operation`() throws {
+  @Test func `run throws the failure of the operation`() throws {
     let world = World()
     let download = ResultOperation<Int>(name: "download") { throw Flaw(1) }
     let parse = download.then(name: "parse") { $0 }
@@ -70,7 +70,7 @@ import Testing
     #expect(failure?.elements.first?.origin == .dependency("download"))
   }
 
-  @Test func `works in a plain queue, and with operations without a value`() async throws {
+  @Test func `run accepts plain queues and operations without a value`() async throws {
     let queue = OperationQueue()
     #expect(try await queue.run(ResultOperation { 1 }.then { $0 + 1 }) == 2)
     let before = Work("before")
@@ -87,7 +87,7 @@ import Testing
 
   // MARK: Cancelling
 
-  @Test func `cancels what it has added, with the reason, when its task is cancelled`() throws {
+  @Test func `a cancelled run cancels the operations that it added with its reason`() throws {
     let world = World()
     let elsewhere = world.makeQueue()
     let shared = Self.slow("shared")
@@ -112,7 +112,7 @@ import Testing
     #expect(shared.kind == .succeeded)
   }
 
-  @Test func `adds the operations as cancelled when its task was cancelled before`() throws {
+  @Test func `a run in a cancelled task adds its operations as cancelled`() throws {
     let world = World()
     let first = Work("first")
     let last = ResultOperation { 1 }
@@ -126,7 +126,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test(.heavy) func `may be cancelled at any moment`() throws {
+  @Test(.heavy) func `a run may be cancelled at any moment`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let first = Work("first")
@@ -152,7 +152,7 @@ import Testing
   // MARK: Several
 
   @Test(arguments: seeds)
-  func `by two tasks adds what they share once`(seed: UInt64) throws {
+  func `two runs add a shared operation once`(seed: UInt64) throws {
     let world = World(seed: seed)
     let shared = ResultOperation(name: "shared") { 1 }
     let (first, second) = (shared.then { $0 + 1 }, shared.then { $0 + 2 })
@@ -165,7 +165,7 @@ import Testing
     #expect(sum == 7)
   }
 
-  @Test(.heavy) func `on many threads adds what they share once`() async throws {
+  @Test(.heavy) func `runs on many threads add a shared operation once`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<50 {
       let shared = ResultOperation { 1 }
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `by two tasks leaves what they share to the other when one is cancelled`(first: Int) throws {
+  func `a cancelled run leaves shared operations to the other run`(first: Int) throws {
     let world = World()
     let shared = Self.slow("shared")
     let dependents = [shared.then { $0 + 1 }, shared.then { $0 + 2 }]
@@ -199,7 +199,7 @@ import Testing
     #expect(try calls[1 - first].result.value?.get() == 3 - first)
   }
 
-  @Test func `by two tasks cancels what they share with the last of them`() throws {
+  @Test func `a shared operation is cancelled with the last of its runs`() throws {
     let world = World()
     let elsewhere = world.makeQueue()
     let shared = Self.slow("shared")
@@ -219,7 +219,7 @@ import Testing
     }
   }
 
-  @Test func `of one operation by two tasks goes on for the other when one is cancelled`() throws {
+  @Test func `a run continues if another run of the same operation is cancelled`() throws {
     let world = World()
     let operation = Self.slow("operation")
     let calls = (0..<2).map { _ in Self.run(operation, in: world.queue, world.simulation) }
@@ -231,7 +231,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `leaves a prerequisite to a condition that needs it when its task is cancelled`(
+  func `a cancelled run leaves a prerequisite to the condition that needs it`(
     addedByCondition: Bool
   ) throws {
     let world = World()
@@ -254,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `keeps a prerequisite whose operation is cancelled, until its own task is`(
+  func `a run keeps its prerequisite until its own task is cancelled`(
     isCancelled: Bool
   ) throws {
     let world = World()
@@ -274,7 +274,7 @@ import Testing
     if !isCancelled { #expect(try call.result.value?.get() == 1) }
   }
 
-  @Test func `that has returned doesn't count any more`() throws {
+  @Test func `a run that has returned doesn't retain shared operations`() throws {
     let world = World()
     let (shared, failing) = (Self.slow("shared"), ResultOperation<Int> { throw Flaw(1) })
     // Fails with its input, and doesn't wait for the other one.
@@ -289,7 +289,7 @@ import Testing
     #expect(shared.kind == .cancelled && late.kind == .cancelled)
   }
 
-  @Test(.heavy) func `by two tasks of which one is cancelled gives the other its value`() throws {
+  @Test(.heavy) func `a cancelled run lets the other run return its value`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let shared = Self.slow("shared")
@@ -314,7 +314,7 @@ import Testing
     #expect(report.scheduleCount > 1)
   }
 
-  @Test func `of a long chain takes no deep stack`() throws {
+  @Test func `running a long chain needs no deep stack`() throws {
     let world = World()
     var last = ResultOperation { 0 }
     let count = Effort.size(20_000, ordinarily: 10_000)
@@ -325,7 +325,7 @@ import Testing
 
   // MARK: Cycles
 
-  @Test func `in a body whose slot it needs throws the cycle, and cancels what it added`() throws {
+  @Test func `a run in a body that holds the needed slot throws the cycle`() throws {
     let world = World(limit: 1)
     let before = Work("before")
     let inner = ResultOperation(name: "inner") { 1 }
@@ -343,7 +343,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `of a cycle throws it`() throws {
+  @Test func `a run of a cycle throws the cycle error`() throws {
     let world = World()
     let (first, last) = (Work("first"), ResultOperation(name: "last") { 1 })
     first.addDependency(last)
@@ -357,7 +357,7 @@ import Testing
   // MARK: Groups
 
   @Test(arguments: [false, true])
-  func `adds the group of a predecessor, and what its children need`(isPlain: Bool) throws {
+  func `run adds the group of a predecessor and its children's dependencies`(isPlain: Bool) throws {
     let world = World()
     let before = Work("before")
     let child = ResultOperation(name: "child") { 3 }
@@ -375,7 +375,7 @@ import Testing
     #expect(outer.kind == .succeeded && group.kind == .succeeded && before.kind == .succeeded)
   }
 
-  @Test func `ends when a cycle runs through a child and its group`() throws {
+  @Test func `a run ends if a cycle leads through a child and its group`() throws {
     let world = World()
     let (a, b) = (Work("a"), Work("b"))
     a.addDependency(b)

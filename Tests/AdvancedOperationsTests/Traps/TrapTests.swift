@@ -25,7 +25,7 @@ import Testing
     )
   }
 
-  @Test func `finish of a pending operation`() async throws {
+  @Test func `finishing a pending operation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -49,7 +49,7 @@ import Testing
     )
   }
 
-  @Test func `finish of one whose conditions are asked`() async throws {
+  @Test func `finishing an operation that evaluates conditions traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -66,7 +66,7 @@ import Testing
     )
   }
 
-  @Test func `finish of one that waits for a slot`() async throws {
+  @Test func `finishing an operation that waits for a slot traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -204,7 +204,7 @@ import Testing
     try expectTrap("addCondition(_:) was called on operation “work”, which is finished", result)
   }
 
-  @Test func `start while executing`() async throws {
+  @Test func `starting an executing operation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -216,7 +216,7 @@ import Testing
     try expectTrap("start() was called on operation “work”, which is executing.", result)
   }
 
-  @Test func `start while conditions are asked`() async throws {
+  @Test func `starting an operation that evaluates conditions traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -231,7 +231,7 @@ import Testing
     try expectTrap("start() was called on operation “work”, which is", result)
   }
 
-  @Test func `start from its own callback at the end`() async throws {
+  @Test func `starting an operation in its own finish callback traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -243,7 +243,7 @@ import Testing
     try expectTrap("start() was called on operation “work”, which is", result)
   }
 
-  @Test func `start of one that is in a queue`() async throws {
+  @Test func `manually starting an operation of a queue traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -256,7 +256,7 @@ import Testing
     try expectTrap("start() was called on operation “work”, which is in a queue.", result)
   }
 
-  @Test func `start of one that its queue is executing`() async throws {
+  @Test func `manually starting an operation that its queue executes traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -269,7 +269,7 @@ import Testing
     try expectTrap("start() was called on operation “work”, which is executing.", result)
   }
 
-  @Test func `start with unfinished dependencies`() async throws {
+  @Test func `starting an operation with unfinished dependencies traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

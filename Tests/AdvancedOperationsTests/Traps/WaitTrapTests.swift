@@ -10,7 +10,7 @@ import Testing
     "waitUntilFinished() was called on operation “work” from one of its own callbacks, which it "
     + "waits for. Wait somewhere else, or use onFinish."
 
-  @Test func `in did-start`() async throws {
+  @Test func `waiting for the operation in its own didStart traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -22,7 +22,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `in did-finish`() async throws {
+  @Test func `waiting for the operation in its own didFinish traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -34,7 +34,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `in a hook`() async throws {
+  @Test func `waiting for the operation in its own hook traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -47,7 +47,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `in another one's callback inside of its own`() async throws {
+  @Test func `waiting for an operation within its nested callback traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -61,7 +61,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `and one for another operation, or for an end that has come, doesn't`() async {
+  @Test func `waiting for another or a finished operation in a callback doesn't trap`() async {
     let didWait = await onThread {
       let other = Work("other")
       let work = Work("work")
@@ -93,7 +93,7 @@ extension AdvancedOperation: Waiting {}
 
 /// A worker that asks an immediate condition has to come back: others need it.
 @Suite(.watched) struct `A wait in an immediate condition traps` {
-  @Test func `for an operation that has conditions of its own, with one slot`() async throws {
+  @Test func `an immediate condition that waits for a conditioned operation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

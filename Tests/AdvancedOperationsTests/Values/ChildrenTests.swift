@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Children.Phase.allCases)
-  func `come until they are closed, also when all have ended before`(phase: Children.Phase) {
+  func `children are accepted until closing even if all have ended`(phase: Children.Phase) {
     var children = Self.children(phase)
     let count = children.count
     let action = children.comes([BlockOperation {}, BlockOperation {}])
@@ -74,7 +74,7 @@ import Testing
     #expect(children.phase == .running)
   }
 
-  @Test func `one that is being added is counted, and is none of them before it has come`() {
+  @Test func `a child that is being added counts before it is listed`() {
     var children = Self.children(.running)
     let operation = BlockOperation {}
     #expect(children.comes(CollectionOfOne(operation)) == .take(1))

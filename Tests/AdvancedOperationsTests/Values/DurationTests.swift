@@ -17,11 +17,12 @@ import Testing
     (.milliseconds(9_999), "10 s"), (.milliseconds(59_999), "1 min"), (.seconds(259_200), "3 d"),
   ]
 
-  @Test(arguments: examples) func `is as people say it`(example: (Duration, String)) {
+  @Test(arguments: examples)
+  func `a duration is written in readable units`(example: (Duration, String)) {
     #expect(example.0.readable == example.1)
   }
 
-  @Test func `that is as long as can be is no trap`() {
+  @Test func `the longest durations can be written without a trap`() {
     #expect(Duration.seconds(Int64.max).readable.contains("d"))
     #expect(Duration.seconds(Int64.min + 1).readable.hasPrefix("-"))
   }

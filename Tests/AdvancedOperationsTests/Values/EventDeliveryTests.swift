@@ -158,13 +158,13 @@ private struct Situation: CustomStringConvertible {
 }
 
 @Suite(.watched) struct `The delivery of events as a value` {
-  @Test func `answers each step as the table says`() {
+  @Test func `event delivery answers each step as the table says`() {
     for situation in Situation.all {
       #expect(situation.next.text == situation.expected, "\(situation)")
     }
   }
 
-  @Test func `begins if an event is due and no thread delivers`() {
+  @Test func `event delivery begins if an event is due and no thread delivers`() {
     var delivery = EventDelivery()
     let withoutEvent = delivery.begin()
     delivery.append(EventDelivery.progress)
@@ -177,7 +177,7 @@ private struct Situation: CustomStringConvertible {
     #expect(delivery.isDelivering)
   }
 
-  @Test func `says stop, last, or run body once, and then another thread may begin`() {
+  @Test func `event delivery ends with the right last step and may begin again`() {
     let situations = [
       (false, false, "stop"), (true, false, "run body"), (false, true, "close last"),
     ]
@@ -204,7 +204,7 @@ private struct Situation: CustomStringConvertible {
     }
   }
 
-  @Test func `holds slot and membership for a body that goes on elsewhere`() {
+  @Test func `event delivery holds slot and membership for a body that runs elsewhere`() {
     for isHeld in [false, true] {
       var machine = Place.launched.machine
       if isHeld { machine.bodyBegan() }
@@ -224,7 +224,7 @@ private struct Situation: CustomStringConvertible {
     }
   }
 
-  @Test func `delivers events in the order in which they were appended`() {
+  @Test func `event delivery keeps the order of appended events`() {
     var delivery = EventDelivery()
     for number in 1...3 as ClosedRange<Int64> {
       delivery.append(.progress(.init(completedUnitCount: number, totalUnitCount: 3)))

@@ -172,7 +172,7 @@ import Testing
     )
   }
 
-  @Test func `what several have inherited is one root cause, by the first path`() {
+  @Test func `a failure that several dependencies inherited is one root cause`() {
     let world = World()
     let download = Self.failing("download")
     let (a, b) = (download.then(name: "a") { $0 }, download.then(name: "b") { $0 })
@@ -321,7 +321,7 @@ import Testing
   }
 
   @Test(arguments: [(slow: 1, isTimeout: false), (2, true)])
-  func `of several attempts the last one counts`(slow: Int, isTimeout: Bool) {
+  func `the last of several attempts decides the kind of failure`(slow: Int, isTimeout: Bool) {
     let world = World()
     let clock = world.simulation.environment.clock
     let attempts = Counter()
@@ -376,7 +376,7 @@ import Testing
 
   // MARK: For logs
 
-  @Test func `it is one line in an array of errors, and leads to the root cause`() {
+  @Test func `a failure in an array of errors is one line`() {
     let world = World()
     let download = Self.failing("download", 7)
     let work = Work("work")

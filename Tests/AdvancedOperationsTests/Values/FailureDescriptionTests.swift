@@ -14,7 +14,7 @@ import Testing
     ).description
   }
 
-  @Test func `has a line for each error, with where it came from`() {
+  @Test func `a failure's description has a line for each error with its origin`() {
     let text = Self.text([
       (.condition("weather"), OperationConditionError(condition: "weather", underlying: Flaw(1))),
       (.body, Flaw(2)),
@@ -37,7 +37,7 @@ import Testing
     )
   }
 
-  @Test func `indents what is inside, and gathers it under one heading`() {
+  @Test func `a failure's description indents nested errors under one heading`() {
     let text = Self.text(
       [
         (.child("import", .attempt(1, .body)), Flaw(1)),
@@ -68,7 +68,7 @@ import Testing
     )
   }
 
-  @Test func `shows a failure inside a failure as a tree`() {
+  @Test func `a failure within a failure is described as a tree`() {
     let root = OperationFailure(elements: [
       .init(origin: .attempt(1, .body), error: Flaw(1)),
       .init(origin: .body, error: Flaw(2)),
@@ -90,7 +90,7 @@ import Testing
     )
   }
 
-  @Test func `says what is known of a dependency that was cancelled or a group that failed`() {
+  @Test func `a description explains cancelled dependencies and failed groups`() {
     let cancelled = OperationFailure(elements: [])
     let group = OperationFailure(
       elements: [.init(origin: .child("a", .body), error: Flaw(1))],
@@ -119,7 +119,7 @@ import Testing
     )
   }
 
-  @Test func `shows what several dependencies have inherited from one below the first of them`() {
+  @Test func `a description shows an inherited failure once below its first path`() {
     let root = OperationFailure(elements: [.body(1)])
     let b = Self.inherited([("a", root)])
     let c = Self.inherited([("a", root), ("b", b)])
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test(arguments: [12, 13, 40])
-  func `shows the two ends of a long way`(length: Int) {
+  func `a description shows the two ends of a long path`(length: Int) {
     var failure = OperationFailure(elements: [.body(1)])
     for number in 1...length { failure = Self.inherited([("\(number)", failure)]) }
     let lines = failure.description.split(separator: "\n").map { $0.drop { $0 == " " } }
@@ -150,7 +150,7 @@ import Testing
     #expect(flaws(failure.rootCauses.map(\.error)) == [1])
   }
 
-  @Test func `changes when its elements do, and copies don't`() {
+  @Test func `a failure changes with its elements and its copies don't`() {
     var failure = OperationFailure(elements: [.body(1)])
     let copy = failure
     failure.elements.append(.body(2))
@@ -162,7 +162,7 @@ import Testing
     #expect(failure.errors.isEmpty)
   }
 
-  @Test func `indents the lines of errors of several lines`() {
+  @Test func `a description indents errors of several lines`() {
     struct Wordy: Error, CustomStringConvertible {
       let description = "first\nsecond"
     }
@@ -177,7 +177,7 @@ import Testing
     )
   }
 
-  @Test func `of an outcome says which it is`() {
+  @Test func `the description of an outcome says its kind`() {
     let failure = OperationFailure(elements: [.init(origin: .body, error: Flaw(1))])
     let empty = OperationFailure(elements: [])
     #expect(OperationOutcome.succeeded.description == "succeeded")
@@ -187,7 +187,7 @@ import Testing
     #expect(OperationOutcome.cancelled(empty).description == "cancelled")
   }
 
-  @Test func `of an operation has its name and where it is`() {
+  @Test func `the description of an operation has its name and state`() {
     let work = Work("work")
     #expect(work.description == "work (pending)")
     work.cancel()
@@ -206,7 +206,7 @@ import Testing
     #expect(failure.notRunCount == 0)
   }
 
-  @Test func `of an origin says where an error came from, from the outside in`() {
+  @Test func `the description of an origin says where an error occurred`() {
     typealias Origin = OperationFailure.Origin
     let texts: [(Origin, String)] = [
       (.condition("online"), "condition “online”"), (.body, "body"), (.cancel, "cancel"),

@@ -15,7 +15,7 @@ import Testing
   // MARK: Time limits of retries
 
   @Test(arguments: seeds)
-  func `says that there was no time for another attempt`(seed: UInt64) throws {
+  func `a failure says that there was no time for another attempt`(seed: UInt64) throws {
     let world = World(seed: seed)
     let work = Self.failing(.constant(.seconds(10)).attempts(9).totalTimeout(.seconds(30)))
     world.run(work)
@@ -37,7 +37,7 @@ import Testing
     #expect(flaws(failure.rootCauses.map(\.error)) == [1, 1, 1])
   }
 
-  @Test func `doesn't say so when the policy had no more attempts`() {
+  @Test func `a failure doesn't blame the time limit if attempts were used up`() {
     let world = World()
     let work = Self.failing(.constant(.seconds(10)).attempts(3).totalTimeout(.seconds(21)))
     world.run(work)
@@ -45,7 +45,7 @@ import Testing
     #expect(world.simulation.now == .seconds(20))
   }
 
-  @Test func `has the first and the last of many attempts, and counts the rest`() throws {
+  @Test func `a failure lists the first and last of many attempts and counts others`() throws {
     let world = World()
     let work = ResultOperation<Int>(
       name: "work",
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [16, 17, 18])
-  func `says nothing of attempts that aren't left out`(attempts: Int) {
+  func `a failure says nothing about attempts that aren't omitted`(attempts: Int) {
     let world = World()
     let work = Self.failing(.immediate.attempts(attempts))
     world.run(work)
@@ -85,7 +85,7 @@ import Testing
     if let line { #expect(text.contains(line)) }
   }
 
-  @Test func `says so of a single attempt`() {
+  @Test func `a failure reports a single attempt before the total limit`() {
     let world = World()
     let work = Self.failing(.constant(.seconds(10)).attempts(9).totalTimeout(.seconds(10)))
     let next = work.then(name: "next") { $0 }
@@ -103,7 +103,7 @@ import Testing
     )
   }
 
-  @Test func `says so of an attempt that the limit has cut short`() {
+  @Test func `a failure reports the attempt that the total limit cut short`() {
     let world = World()
     let clock = world.simulation.environment.clock
     let policy = RetryPolicy.immediate.attempts(9).totalTimeout(.seconds(25))
@@ -119,7 +119,7 @@ import Testing
     #expect(work.outcome?.failure?.isTimeout == true)
   }
 
-  @Test func `says so of an operation that stood in line for its next attempt`() {
+  @Test func `a failure reports the total limit while the operation waited for a slot`() {
     let world = World(limit: 1)
     let policy = RetryPolicy.constant(.seconds(10)).attempts(5).releasingSlot()
       .totalTimeout(.seconds(15))
@@ -135,7 +135,7 @@ import Testing
     )
   }
 
-  @Test func `says so below the child, and the attempt of a retry around it`() {
+  @Test func `a failure reports retries below their child and attempt`() {
     let world = World()
     let outer = RetryPolicy.constant(.seconds(50)).attempts(9).totalTimeout(.seconds(95))
     let work = RetryOperation(name: "outer", retry: outer) { attempt -> AdvancedOperation in
@@ -163,7 +163,7 @@ import Testing
   // MARK: Rollbacks
 
   @Test(arguments: seeds)
-  func `says which errors are those of rollbacks`(seed: UInt64) throws {
+  func `a failure marks the errors of rollbacks`(seed: UInt64) throws {
     let world = World(seed: seed)
     let group = GroupOperation(name: "order")
     let reserve = Work("reserve") { [weak group] work in
@@ -192,7 +192,7 @@ import Testing
     #expect(group.outcome?.failure?.description.hasSuffix("\nrollback: flaw 7") == true)
   }
 
-  @Test func `says so in attempts too`() {
+  @Test func `a failure marks rollback errors in attempts too`() {
     let world = World()
     let work = RetryOperation(name: "order", retry: .immediate.attempts(2)) { attempt in
       let group = GroupOperation(name: "group")
@@ -222,7 +222,7 @@ import Testing
   // MARK: Prerequisites
 
   @Test(arguments: [AdvancedOperation.ConditionPolicy.evaluateAll, .stopAtFirstFailure])
-  func `says what became of the prerequisite of a condition that doesn't hold`(
+  func `a failure reports the outcome of an unsatisfied condition's prerequisite`(
     policy: AdvancedOperation.ConditionPolicy
   ) throws {
     let world = World()
@@ -249,7 +249,7 @@ import Testing
     #expect(flaws(failure.rootCauses.map(\.error)) == [5])
   }
 
-  @Test func `says so of a prerequisite that was cancelled, and not of one that was skipped`() {
+  @Test func `a failure reports a cancelled prerequisite and no skipped one`() {
     for (kind, text) in [
       (Kind.cancelled, "\n  its prerequisite “help”\n    cancelled without a reason"),
       (.skipped, ""),

@@ -5,7 +5,7 @@ import Testing
 /// The row *cancel* of the table, under both policies.
 @Suite struct `The state machine at a cancel` {
   @Test(arguments: Place.allCases, [false, true])
-  func `what a cancel does`(place: Place, waitsForBody: Bool) {
+  func `the state machine answers a cancel as the table says`(place: Place, waitsForBody: Bool) {
     var machine = place.machine
     let before = machine.flawNumbers
     let action = machine.cancelCalled(
@@ -79,7 +79,7 @@ import Testing
 
   /// Whatever comes in whatever order: forward only, one outcome, and flag and outcome agree.
   @Test(arguments: 1...200)
-  func `any sequence of events keeps the promises`(seed: UInt64) {
+  func `the state machine keeps its promises under any sequence of events`(seed: UInt64) {
     var random = Random(seed)
     for _ in 0..<20 {
       var machine = Machine()

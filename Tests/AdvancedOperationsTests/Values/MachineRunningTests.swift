@@ -5,7 +5,7 @@ import Testing
 /// The rows of the table from the turn to the end.
 @Suite struct `The state machine from the turn to the end` {
   @Test(arguments: Place.allCases)
-  func `its turn starts it, or finishes what is marked or cancelled`(place: Place) {
+  func `a scheduled operation starts, or finishes if it is marked or cancelled`(place: Place) {
     var machine = place.machine
     let action = machine.turnCame()
     switch place {
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { $0.state >= .executing && !$0.isLaunched })
-  func `before did-start it is looked at again`(place: Place) {
+  func `the state machine checks for a cancel again before didStart`(place: Place) {
     var machine = place.machine
     let action = machine.launchDue()
     switch place.state {
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `one that is cancelled before did-start is told ends as cancelled`() {
+  @Test func `an operation that is cancelled before didStart ends as cancelled`() {
     var machine = Place.startedCancelled.machine
     let action = machine.launchDue()
     #expect(action == .decided)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
-  func `finish ends what executes, and is a mistake before`(place: Place) {
+  func `finish ends an executing operation and is a mistake before`(place: Place) {
     var machine = place.machine
     let before = machine.flawNumbers
     let action = machine.decide([.body(9)])
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
-  func `it may produce from executing until will-finish returned`(place: Place) {
+  func `an operation may produce from executing until willFinish has returned`(place: Place) {
     let machine = place.machine
     switch place {
     case .started, .startedCancelled, .launched, .launchedCancelled, .finishing,

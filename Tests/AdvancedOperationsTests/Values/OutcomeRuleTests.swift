@@ -10,7 +10,7 @@ import Testing
     return machine
   }
 
-  @Test func `without errors it succeeded`() {
+  @Test func `an operation without errors has succeeded`() {
     var machine = Self.executing()
     _ = machine.decide([])
     #expect(machine.outcome?.kind == .succeeded)
@@ -18,7 +18,7 @@ import Testing
     #expect(machine.outcome?.failure == nil)
   }
 
-  @Test func `with errors of the body it failed, and they keep their order`() {
+  @Test func `an operation with body errors has failed with them in order`() {
     var machine = Self.executing()
     _ = machine.decide([.body(2), .body(1)])
     #expect(machine.outcome?.kind == .failed)
@@ -59,7 +59,7 @@ import Testing
     #expect(machine.flawNumbers == [4])
   }
 
-  @Test func `of two skips the first reason counts`() {
+  @Test func `the first reason of two skips applies`() {
     var machine = Place.readySkipped.machine
     _ = machine.reviewed(.skipped(reason: "late"))
     _ = machine.turnCame()
@@ -101,7 +101,7 @@ import Testing
     #expect(!machine.isCancelled)
   }
 
-  @Test func `what was not run because of errors is counted in the failure`() {
+  @Test func `a failure counts operations that didn't run because of it`() {
     var machine = Self.executing()
     _ = machine.decide([.body(1)], notRunCount: 9)
     #expect(machine.outcome?.failure?.notRunCount == 9)

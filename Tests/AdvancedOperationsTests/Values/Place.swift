@@ -112,7 +112,7 @@ extension OperationStateMachine {
 
 @Suite struct `The situations of the table` {
   @Test(arguments: Place.allCases)
-  func `are reached as they are named`(place: Place) {
+  func `each situation of the table is reached as it is named`(place: Place) {
     let machine = place.machine
     #expect(machine.state == place.state)
     #expect(machine.isCancelled == place.isCancelled)

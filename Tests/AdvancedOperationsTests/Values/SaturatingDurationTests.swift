@@ -15,7 +15,10 @@ import Testing
   }
 
   @Test(arguments: extremes, extremes)
-  func `ends at the limits, and is exact between them`(one: Duration, other: Duration) {
+  func `duration arithmetic saturates at the limits and is exact between them`(
+    one: Duration,
+    other: Duration
+  ) {
     let sum = one.saturatingAdding(other)
     #expect(Self.isWithinLimits(sum))
     #expect(sum == other.saturatingAdding(one))
@@ -27,18 +30,18 @@ import Testing
   }
 
   @Test(arguments: extremes, [0, 1, -1, 2, Int.max, Int.min])
-  func `multiplies by a count`(duration: Duration, factor: Int) {
+  func `multiplying a duration by a count saturates`(duration: Duration, factor: Int) {
     let product = duration.saturatingMultiplied(by: factor)
     #expect(Self.isWithinLimits(product))
     #expect(product.attoseconds.signum() == duration.attoseconds.signum() * Int128(factor.signum()))
   }
 
   @Test(arguments: extremes, [0, 1, -1, 0.5, 1e300, -1e300, .infinity, -.infinity, .nan])
-  func `multiplies by any number`(duration: Duration, factor: Double) {
+  func `multiplying a duration by any number saturates`(duration: Duration, factor: Double) {
     #expect(Self.isWithinLimits(duration.saturatingMultiplied(by: factor)))
   }
 
-  @Test func `is that of the operators where these don't trap`() {
+  @Test func `saturating arithmetic equals the operators if they don't trap`() {
     let (one, other) = (Duration.milliseconds(1_234), Duration.seconds(-5))
     #expect(one.saturatingAdding(other) == one + other)
     #expect(one.saturatingSubtracting(other) == one - other)

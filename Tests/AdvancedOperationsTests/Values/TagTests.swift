@@ -37,7 +37,7 @@ private final class Reading: Hashable, Sendable {
     operation.outcome?.failure?.rootCauses.map { $0.origin.operation?.tag as? Step } ?? []
   }
 
-  @Test func `is kept, and taken away`() {
+  @Test func `a tag can be set and removed`() {
     let plain = BlockOperation {}
     #expect(plain.tag == nil)
     plain.tag = nil
@@ -49,7 +49,7 @@ private final class Reading: Hashable, Sendable {
     #expect(plain.tag == nil)
   }
 
-  @Test func `is released without the lock of its operation`() {
+  @Test func `a tag is released without the lock of its operation`() {
     let operation = Operation()
     let read = Log<String?>()
     operation.tag = Reading(operation, read)
@@ -57,7 +57,7 @@ private final class Reading: Hashable, Sendable {
     #expect(read.entries == ["new"])
   }
 
-  @Test func `comes with the error of a child, of an input and of an awaited operation`() {
+  @Test func `a tag is part of the errors of children, inputs and awaited operations`() {
     let world = World()
     let group = GroupOperation(name: "group") { Self.send(1) }
     let input = Self.send(2)
@@ -77,7 +77,7 @@ private final class Reading: Hashable, Sendable {
     #expect(group.outcome?.failure?.elements.map(\.origin) == [.child(label, .body)])
   }
 
-  @Test func `comes with the child because of which others were cancelled`() throws {
+  @Test func `a sibling's cancellation reason includes the tag of the failed child`() throws {
     let world = World(limit: 1)
     let late = Work.open("late")
     let group = GroupOperation(errorPolicy: .failFast) {
@@ -90,7 +90,7 @@ private final class Reading: Hashable, Sendable {
     #expect("\(reason)".hasPrefix("“send”, of the same group, failed"))
   }
 
-  @Test func `comes with what is executing, and with the nodes of a graph`() {
+  @Test func `progress, explanations and graphs include the tag`() {
     let world = World()
     let progress = ProgressObserver()
     let work = Work.open("work")
@@ -104,7 +104,7 @@ private final class Reading: Hashable, Sendable {
     world.simulation.run()
   }
 
-  @Test func `tells labels of one name apart`() {
+  @Test func `tags distinguish labels of equal names`() {
     let labels: [OperationLabel] = [
       "a", "b", OperationLabel("a", tag: 1), OperationLabel("a", tag: 2),
       OperationLabel("a", tag: "1"), OperationLabel("a", tag: Step.archive),

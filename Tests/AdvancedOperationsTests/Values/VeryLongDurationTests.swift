@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: Effort.some(durations + others, every: 3))
-  func `is no trap in virtual time, and a wait for ever if it is the longest`(
+  func `very long durations don't trap in virtual time`(
     duration: Duration
   ) throws {
     for first in [Duration.zero, .seconds(1), .longest - .seconds(1)] {
@@ -91,7 +91,9 @@ import Testing
   }
 
   @Test(.watched, arguments: durations)
-  func `is a wait for ever in real time, and a cancel ends it`(duration: Duration) async throws {
+  func `a wait of the longest duration in real time ends with a cancel`(
+    duration: Duration
+  ) async throws {
     for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
       let operations = Self.operations(duration)
@@ -106,7 +108,8 @@ import Testing
   }
 
   @Test(.watched, arguments: Effort.some(others, every: 2))
-  func `that isn't positive is none in real time`(duration: Duration) async throws {
+  func `a duration that isn't positive causes no wait in real time`(duration: Duration) async throws
+  {
     for clock in Self.clocks {
       let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: clock))
       queue.addOperations(Self.operations(duration))
@@ -115,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: durations + others, durations + others)
-  func `is no trap in a plan`(one: Duration, other: Duration) throws {
+  func `very long durations don't trap in a plan`(one: Duration, other: Duration) throws {
     let plan = try OperationPlan(
       durations: [one, other, one, .seconds(1)],
       edges: [(from: 0, to: 1), (from: 1, to: 2), (from: 0, to: 3)]
@@ -132,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [1, 60, 1e6, 1e9, 1e10, 1e12, 1e14, 1e16, 1e18, 9e18] as [Double])
-  func `has a picture of the same size as a short one`(seconds: Double) {
+  func `a picture of very long durations is as large as others`(seconds: Double) {
     let world = World()
     let recorder = TimelineRecorder()
     world.queue.addObserver(recorder)
