@@ -104,7 +104,7 @@ private struct Holding: OperationCondition {
   }
 
   @Test(arguments: Effort.seeds(10))
-  func `releases all operations, after any of its steps`(seed: UInt64) {
+  func `an abandoned simulation releases all operations after any step`(seed: UInt64) {
     let total: Int = {
       let simulation = SimulatedEnvironment(seed: seed)
       Self.build(simulation, Population())
@@ -124,7 +124,7 @@ private struct Holding: OperationCondition {
     }
   }
 
-  @Test func `keeps of tasks only what their own code uses`() {
+  @Test func `an abandoned simulation keeps only tasks that their own code retains`() {
     let population = Population()
     do {
       let simulation = SimulatedEnvironment(seed: 1)
@@ -152,7 +152,7 @@ private struct Holding: OperationCondition {
   }
 
   @Test(arguments: [0, 5, 5_000])
-  func `releases a chain of any length without recursion`(steps: Int) {
+  func `an abandoned simulation releases a chain of any length without recursion`(steps: Int) {
     let population = Population()
     do {
       let simulation = SimulatedEnvironment(seed: 1)
@@ -177,7 +177,7 @@ private struct Holding: OperationCondition {
     #expect(population.count <= 1)
   }
 
-  @Test func `runs no code of its operations`() {
+  @Test func `an abandoned simulation runs no code of its operations`() {
     let calls = Locked<[String]>([])
     do {
       let simulation = SimulatedEnvironment(seed: 1)
@@ -197,7 +197,7 @@ private struct Holding: OperationCondition {
     #expect(calls.withLock { $0 } == [])
   }
 
-  @Test func `lets a deinit use what is being released`() {
+  @Test func `a deinit may use an abandoned simulation that is being released`() {
     let population = Population()
     let seen = Locked<[String]>([])
     do {
@@ -230,7 +230,7 @@ private struct Holding: OperationCondition {
     #expect(seen.withLock { $0.count } == 3)
   }
 
-  @Test func `takes in nothing any more, and its queue ends`() async {
+  @Test func `an abandoned simulation accepts no operations and its queue ends`() async {
     let population = Population()
     let queue: AdvancedOperationQueue
     let environment: OperationEnvironment
@@ -256,7 +256,7 @@ private struct Holding: OperationCondition {
     #expect(report.succeededCount == 0)
   }
 
-  @Test func `is what an expectation names`() throws {
+  @Test func `a failed expectation names an abandoned simulation`() throws {
     let operation = AdvancedOperation(name: "upload")
     do {
       let simulation = SimulatedEnvironment(seed: 1)
@@ -272,7 +272,7 @@ private struct Holding: OperationCondition {
     )
   }
 
-  @Test func `keeps operations that have finished as they are`() {
+  @Test func `an abandoned simulation leaves finished operations unchanged`() {
     let first = ResultOperation(name: "first") { 1 }
     let second = first.then(name: "second") { $0 + 1 }
     do {
@@ -341,7 +341,7 @@ private struct Holding: OperationCondition {
     #expect(population.count == 3 * runs.withLock { $0 })
   }
 
-  @Test func `has its log until the exploration has reported a failure`() throws {
+  @Test func `a simulation keeps its log until the exploration has reported a failure`() throws {
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
         let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -35,7 +35,7 @@ private struct Flaw: Error {}
     "2.0 seconds, executing, cancelled", "2.0 seconds, finished, succeeded",
   ]
 
-  @Test func `comes before a sleep, while it lasts, and after it, in an exploration`() throws {
+  @Test func `an exploration takes a step at any time before, during and after a sleep`() throws {
     var moments: Set<String> = []
     let report = try exploreSchedules { simulation in moments.insert(try Self.chain(simulation)) }
     #expect(report.isComplete)
@@ -45,7 +45,7 @@ private struct Flaw: Error {}
     #expect(report.scheduleCount <= 30)
   }
 
-  @Test func `is what another step isn't`() throws {
+  @Test func `an ordinary step is taken before any time passes`() throws {
     var moments: Set<String> = []
     let report = try exploreSchedules { simulation in
       moments.insert(try Self.chain(simulation, atAnyTime: false))
@@ -54,7 +54,7 @@ private struct Flaw: Error {}
     #expect(moments == ["0.0 seconds, pending, cancelled"])
   }
 
-  @Test func `comes at several of these moments by chance`() throws {
+  @Test func `a step at any time is taken at several moments by chance`() throws {
     var moments: Set<String> = []
     for seed in UInt64(1)...300 {
       moments.insert(try Self.chain(SimulatedEnvironment(seed: seed)))
@@ -69,7 +69,7 @@ private struct Flaw: Error {}
     #expect(drawn.isSuperset(of: some.union(late)) && drawn.isSubset(of: Self.moments))
   }
 
-  @Test func `is found, shortened and replayed where it does harm`() throws {
+  @Test func `a harmful step at any time is found, shortened and replayed`() throws {
     func workflow(_ simulation: SimulatedEnvironment) throws {
       if try Self.chain(simulation) == "1.0 seconds, executing, cancelled" { throw Flaw() }
     }
@@ -87,7 +87,7 @@ private struct Flaw: Error {}
     #expect(simulation.replayMismatch == nil)
   }
 
-  @Test func `is one more choice for each time at which something is due`() throws {
+  @Test func `a step at any time adds one choice for each due time`() throws {
     let counts = try (1...4).map { count in
       try exploreSchedules { simulation in
         let clock = simulation.environment.clock
@@ -125,7 +125,7 @@ private struct Flaw: Error {}
     return order.withLock { $0 }
   }
 
-  @Test func `loses nothing by pruning`() async throws {
+  @Test func `pruning loses no outcome of steps at any time`() async throws {
     let (whole, all, pruned, found) = try await offPool {
       var (all, found): (Set<[String]>, Set<[String]>) = ([], [])
       let whole = try exploreSchedulesUnpruned(depthFirst: 60_000) { simulation in
@@ -142,7 +142,7 @@ private struct Flaw: Error {}
     #expect(isSame, "\(found.count) of \(all.count) outcomes")
   }
 
-  @Test func `ends what would go on for ever, in every kind of schedule`() throws {
+  @Test func `a step at any time ends an endless poll in every kind of schedule`() throws {
     func poll(_ simulation: SimulatedEnvironment) throws {
       let clock = simulation.environment.clock
       let poll = ResultOperation(name: "poll") {
@@ -159,7 +159,7 @@ private struct Flaw: Error {}
     try exploreSchedules(replaying: "1;", of: poll)
   }
 
-  @Test func `may be left by a run that ends at a time, and is taken by the next`() throws {
+  @Test func `a step at any time may remain pending for the next run`() throws {
     var times: Set<Duration> = []
     let report = try exploreSchedules { simulation in
       let taken = Locked<Duration?>(nil)
@@ -178,7 +178,7 @@ private struct Flaw: Error {}
     #expect(times == [.zero, .seconds(1), .seconds(2)])
   }
 
-  @Test func `is taken by step()`() {
+  @Test func `the step function takes a step at any time`() {
     let simulation = SimulatedEnvironment(seed: 1)
     simulation.addStep("look", atAnyTime: true) {}
     #expect(simulation.pending == ["look"])

@@ -111,7 +111,9 @@ extension `The watchdog of real time` {
     ]
 
     @Test(arguments: calls.indices)
-    func `ends before the next step, and says so with the last ones`(index: Int) async throws {
+    func `a cancelled run ends before the next step and reports the last ones`(
+      index: Int
+    ) async throws {
       let seed = 8_000 + UInt64(index)
       let reports = Self.reports(of: seed)
       let (name, call) = Self.calls[index]
@@ -138,7 +140,7 @@ extension `The watchdog of real time` {
       #expect(line.contains("virtual time is at 1 h; the last steps: “"), "\(line)")
     }
 
-    @Test func `is as in any other when nothing is left to do`() async throws {
+    @Test func `a cancelled run without remaining steps behaves like any other`() async throws {
       let reports = Self.reports(of: 8_100)
       try await Self.inTask { cancel in
         let simulation = SimulatedEnvironment(seed: 8_100)
@@ -152,7 +154,7 @@ extension `The watchdog of real time` {
       #expect(reports.lines.isEmpty)
     }
 
-    @Test func `ends an exploration of schedules with CancellationError`() async throws {
+    @Test func `a cancelled exploration of schedules throws CancellationError`() async throws {
       for isInRun in [true, false] {
         _ = Self.reports(of: 8_200)
         let runs = Locked(0)
@@ -177,7 +179,7 @@ extension `The watchdog of real time` {
       }
     }
 
-    @Test func `ends the shortening of a schedule, and keeps the failure`() async throws {
+    @Test func `a cancel ends the shortening of a schedule and keeps the failure`() async throws {
       let failures = Locked(0)
       let failure = try await Self.inTask { cancel in
         #expect(throws: ScheduleFailure.self) {
@@ -205,7 +207,7 @@ extension `The watchdog of real time` {
       #expect(failures.withLock { $0 } == 2)
     }
 
-    @Test func `ends an exploration of restarts with CancellationError`() async throws {
+    @Test func `a cancelled exploration of restarts throws CancellationError`() async throws {
       _ = Self.reports(of: 8_400)
       try await Self.inTask { cancel in
         #expect(throws: CancellationError.self) {

@@ -8,7 +8,7 @@ import Testing
   /// The names of operations decide on nothing: neither which states are the same, nor which
   /// operation a step is for.
   @Test(arguments: SmallWorkflow.Naming.allCases)
-  func `has tried every order, whatever operations are called`(
+  func `an exploration tries every order whatever the operations' names are`(
     naming: SmallWorkflow.Naming
   ) async throws {
     let compared = try await offPool {
@@ -26,7 +26,7 @@ import Testing
     #expect(compared > (Effort.isOrdinary ? 1 : 10))
   }
 
-  @Test func `has tried every order that threads show`() async throws {
+  @Test func `an exploration tries every order that threads show`() async throws {
     var shown = 0
     for seed in Effort.seeds(20) {
       let workflow = SmallWorkflow(seed: seed)
@@ -46,7 +46,7 @@ import Testing
     (["a", "a", "a #2", "d"], [String]()), (["a", "b"], ["start a", "start b"]),
     (["a", "a #2"], ["a", "a"]),
   ])
-  func `has tried every order of steps with names of others`(
+  func `an exploration tries every order of steps with other steps' names`(
     operations: [String],
     steps: [String]
   ) async throws {
@@ -75,7 +75,7 @@ import Testing
 
   /// Operations of two queues that have one name, so that a queue's decision is what tells which of
   /// them is seen first.
-  @Test func `has tried every order of equal names in two queues`() async throws {
+  @Test func `an exploration tries every order of equal names in two queues`() async throws {
     let (report, orders) = try await offPool {
       var orders: Set<[String]> = []
       let report = try exploreSchedules { simulation in
@@ -100,7 +100,8 @@ import Testing
   }
 
   /// The turns of two actors that one operation has called have the same name.
-  @Test func `has tried both orders of two actors that one operation calls`() async throws {
+  @Test
+  func `an exploration tries both orders of two actors that one operation calls`() async throws {
     actor Place {
       let log: PartLog
       let name: String
@@ -131,7 +132,7 @@ import Testing
     #expect(orders == [["left", "right"], ["right", "left"]])
   }
 
-  @Test func `has let a time limit of zero end the operation at any step`() async throws {
+  @Test func `an exploration lets a timeout of zero end the operation at any step`() async throws {
     let ends = try await offPool {
       var ends: Set<String> = []
       let report = try exploreSchedules { simulation in
@@ -187,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: durations)
-  func `doesn't suspend the task, by any clock`(duration: Duration) async throws {
+  func `a sleep until a past time doesn't suspend the task`(duration: Duration) async throws {
     for clock in [OperationClock(ContinuousClock()), OperationClock(SuspendingClock())] {
       #expect(try await Self.jobs(sleeping: duration, by: clock) == 1)
     }

@@ -68,7 +68,9 @@ final class Coin: Sendable {
   ]
 
   @Test(arguments: workflows.indices)
-  func `is never called explored, and what differs is named`(index: Int) async throws {
+  func `a nondeterministic workflow is never called explored and its difference is named`(
+    index: Int
+  ) async throws {
     let (name, workflow) = Self.workflows[index]
     let failures = try await offPool {
       (0..<40 as Range<UInt64>).map { seed -> String? in
@@ -88,7 +90,7 @@ final class Coin: Sendable {
     }
   }
 
-  @Test func `is named by the line of the log that differs`() throws {
+  @Test func `a nondeterministic workflow is reported with the different log line`() throws {
     let runs = Locked(0)
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
@@ -106,7 +108,7 @@ final class Coin: Sendable {
     #expect(text.contains("“[0.0 seconds] a: finished, failed”"), "\(text)")
   }
 
-  @Test func `is noticed where schedules are drawn`() {
+  @Test func `a nondeterministic workflow is detected in random schedules`() {
     let coin = Coin(seed: 1)
     #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(depthFirst: 0, randomSchedules: 5) { simulation in
@@ -116,7 +118,7 @@ final class Coin: Sendable {
     }
   }
 
-  @Test func `is fine when its chance comes from the simulation`() throws {
+  @Test func `a workflow may use random numbers of the simulation`() throws {
     let report = try exploreSchedules { simulation in
       let count = 1 + Int(simulation.environment.random() % 2)
       for _ in 0..<count { Self.queue(simulation).addOperation(AdvancedOperation()) }

@@ -16,7 +16,7 @@ import Testing
     AdvancedOperationQueue(environment: simulation.environment)
   }
 
-  @Test func `isn't reached by a run`() throws {
+  @Test func `a run doesn't reach the end of time`() throws {
     let server = sleeper()
     let job = ResultOperation(name: "job") {
       try await OperationClock.current.sleep(for: .seconds(2))
@@ -36,7 +36,7 @@ import Testing
     #expect(simulation.timerCount == 0)
   }
 
-  @Test func `is what an operation sleeps to, as strays and explorations say`() throws {
+  @Test func `strays and explorations report a sleep until the end of time`() throws {
     queue().addOperation(sleeper())
     simulation.run()
     let stray = try #require(simulation.strays.first)
@@ -65,7 +65,7 @@ import Testing
     #expect(try #require(restart).message.contains(reason))
   }
 
-  @Test func `is what code sleeps to, as run says`() {
+  @Test func `run reports code that sleeps until the end of time`() {
     let clock = simulation.environment.clock
     let failure = #expect(throws: ExpectationFailure.self) {
       try simulation.run { try await clock.sleep(for: .seconds(Int64.max)) }
@@ -73,7 +73,7 @@ import Testing
     #expect(failure?.message.contains("It sleeps by the clock until the end of time") == true)
   }
 
-  @Test func `is no reason for an operation that has only a time limit then`() throws {
+  @Test func `a timeout at the end of time doesn't count as progress`() throws {
     let kept = Locked<CheckedContinuation<Void, Never>?>(nil)
     let operation = HeldOperation(name: "upload")
     operation.addObserver(TimeoutObserver(.seconds(Int64.max)))
@@ -94,7 +94,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `lets steps at any time be taken`() {
+  @Test func `steps at any time are taken although an operation sleeps forever`() {
     let server = sleeper()
     queue().addOperation(server)
     simulation.addStep("cancel", atAnyTime: true) { server.cancel() }

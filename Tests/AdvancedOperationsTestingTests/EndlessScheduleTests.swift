@@ -52,7 +52,9 @@ import Testing
   }
 
   @Test(arguments: Poll.allCases)
-  func `ends, doesn't say all, and has no long schedules`(poll: Poll) async throws {
+  func `an exploration of a polling workflow ends incomplete with short schedules`(
+    poll: Poll
+  ) async throws {
     let (report, longest) = try await offPool {
       var longest = 0
       let report = try exploreSchedules(
@@ -70,7 +72,7 @@ import Testing
     #expect(longest < 10_000)
   }
 
-  @Test func `says that the workflow polls if it has tried all of a few rounds`() throws {
+  @Test func `an exploration says that a workflow polls after all short schedules`() throws {
     let report = try exploreSchedules(depthFirst: .max, randomSchedules: 0) { simulation in
       Self.run(.retries, in: simulation)
     }
@@ -79,7 +81,7 @@ import Testing
     #expect(report.timesOfSteps["cancel"]?.contains(.seconds(60 * 20)) == true)
   }
 
-  @Test func `fails a schedule that has no end, with its last steps`() throws {
+  @Test func `an exploration fails an endless schedule with its last steps`() throws {
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(stepLimit: 500) { simulation in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -96,7 +98,7 @@ import Testing
     #expect(text.contains("replay it with exploreSchedules(replaying: \"1;\")"))
   }
 
-  @Test func `fails a schedule whose time stands still`() throws {
+  @Test func `an exploration fails a schedule whose time doesn't advance`() throws {
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(stepLimit: 500) { simulation in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -109,7 +111,7 @@ import Testing
   }
 
   /// On threads, the cancel would come between two of these sleeps.
-  @Test func `ends if a body sleeps for no time again and again`() throws {
+  @Test func `an exploration ends if a body repeatedly sleeps for no time`() throws {
     let report = try exploreSchedules(depthFirst: 40, randomSchedules: 10) { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let clock = simulation.environment.clock
@@ -133,14 +135,14 @@ import Testing
     #expect("\(try #require(failure))".contains("has not ended after 500 steps"))
   }
 
-  @Test func `lets a workflow be as long as its limit`() throws {
+  @Test func `an exploration accepts a workflow as long as its step limit`() throws {
     try exploreSchedules(stepLimit: 200) { simulation in
       for _ in 0..<200 { simulation.addStep("step") {} }
       while simulation.step() {}
     }
   }
 
-  @Test func `of restarts fails a life that has no end`() throws {
+  @Test func `an exploration of restarts fails an endless run`() throws {
     let failure = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts(stepLimit: 500) { simulation, journal in
         let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -168,7 +170,7 @@ import Testing
   }
 
   /// A wake-up that is lost when the operation that sends it looks too early.
-  @Test func `fails the schedule in which it does`() throws {
+  @Test func `a schedule fails if an operation waits forever`() throws {
     let text = Self.explain { simulation, queue in
       let isSet = Locked(false)
       let go = ResultOperation(name: "go") { 1 }
@@ -191,7 +193,7 @@ import Testing
     )
   }
 
-  @Test func `fails the schedule even if it is in another operation's way only`() throws {
+  @Test func `a schedule fails if a forever waiting operation blocks another`() throws {
     let text = Self.explain { simulation, queue in
       queue.maxConcurrentOperationCount = 1
       let never = Operation()
@@ -211,7 +213,7 @@ import Testing
     #expect(found.contains("first waits for never") && found.contains("second waits for first"))
   }
 
-  @Test func `fails the schedule even if it waits for the test as well`() throws {
+  @Test func `a schedule fails even if a blocked operation also waits for the test`() throws {
     let text = Self.explain { simulation, queue in
       let held = HeldOperation(name: "held")
       let never = ResultOperation(name: "never") {}
@@ -250,7 +252,7 @@ import Testing
 
   /// The test may let them continue, and looks at the middle of the workflow.
   @Test(arguments: Hold.allCases)
-  func `is fine if it waits for the test`(hold: Hold) throws {
+  func `a schedule may leave operations that wait for the test`(hold: Hold) throws {
     let text = Self.explain { simulation, queue in
       let work = ResultOperation(name: "work") { 1 }
       let last = work.then(name: "last") { $0 }

@@ -183,7 +183,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     return bystander
   }
 
-  @Test func `what keeps the operation itself, while another has left the simulation`() {
+  @Test func `a hint names the operation's own obstacle although another left the simulation`() {
     let bystander = addBystander()
     let held = HeldOperation(name: "held")
     held.addClaim(MutuallyExclusive("place"))
@@ -211,7 +211,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     while !bystander.isFinished { simulation.run() }
   }
 
-  @Test func `what awaited code waits for, while another has left the simulation`() {
+  @Test func `a hint explains what awaited code waits for`() {
     let bystander = addBystander()
     let probed = ResultOperation(name: "probed") { 1 }
     probed.addCondition(ConditionProbe(name: "network"))
@@ -225,7 +225,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     while !bystander.isFinished { simulation.run() }
   }
 
-  @Test func `what has left the simulation, when the operation waits for that`() {
+  @Test func `a hint names the operation that has left the simulation`() {
     let bystander = addBystander()
     let next = bystander.then(name: "next") {}
     queue.addOperation(next)

@@ -38,7 +38,7 @@ private struct Other: Error {}
     }
   }
 
-  @Test func `of a condition's failure are met by its type, its value and its name`() throws {
+  @Test func `a condition failure is matched by its type, value and name`() throws {
     let operation = Self.failing([Other(), Flaw.full(3)])
     let error = try expectConditionFailure(of: operation, as: Flaw.self)
     #expect(error == .full(3))
@@ -48,7 +48,7 @@ private struct Other: Error {}
     try expectConditionFailure(of: operation, is: Flaw.full(3), condition: "condition 1")
   }
 
-  @Test func `say what they found instead, where, and with which seed`() throws {
+  @Test func `an expectation reports the actual failure with its line and seed`() throws {
     let operation = Self.failing([Flaw.offline])
     let failure = Self.failure { try expectConditionFailure(of: operation, as: Other.self) }
     let line = #line - 1
@@ -69,7 +69,7 @@ private struct Other: Error {}
     )
   }
 
-  @Test func `of a condition's failure aren't met by a body's, a cancel, or no end at all`() {
+  @Test func `a condition failure isn't matched by other errors or a missing end`() {
     let thrown = ResultOperation { throw Flaw.offline }
     let cancelled = AdvancedOperation()
     cancelled.cancel(withError: Flaw.offline)
@@ -80,7 +80,8 @@ private struct Other: Error {}
     }
   }
 
-  @Test func `of an outcome tell the four apart, and what has not ended`() throws {
+  @Test
+  func `an outcome expectation distinguishes all outcomes and unfinished operations`() throws {
     let skipped = AdvancedOperation()
     let probe = ConditionProbe()
     probe.answer(.skipped(reason: "no need"))
@@ -104,7 +105,7 @@ private struct Other: Error {}
     #expect(text?.contains("offline") == true)
   }
 
-  @Test func `about an operation that hasn't ended name what left the simulation`() throws {
+  @Test func `an expectation for an unfinished operation names strays`() throws {
     let leaver = ResultOperation(name: "leaver") { try await Task.sleep(for: .seconds(86_400)) }
     let waiter = leaver.then(name: "waiter") {}
     let simulation = SimulatedEnvironment(seed: 7)
@@ -126,7 +127,7 @@ private struct Other: Error {}
     leaver.cancel()
   }
 
-  @Test func `about an operation that hasn't ended explain what it waits for otherwise`() throws {
+  @Test func `an expectation for an unfinished operation explains its wait`() throws {
     let simulation = SimulatedEnvironment(seed: 7)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let (first, second) = (HeldOperation(name: "first"), AdvancedOperation())
@@ -144,7 +145,7 @@ private struct Other: Error {}
     #expect(text().contains("first has returned from execute()"))
   }
 
-  @Test func `of events show the difference, line by line`() throws {
+  @Test func `an event expectation shows the difference line by line`() throws {
     let recorder = RecordingObserver()
     let operation = AdvancedOperation()
     operation.addObserver(recorder)
@@ -180,7 +181,7 @@ private struct Other: Error {}
     return (simulation, AdvancedOperationQueue(environment: simulation.environment))
   }
 
-  @Test func `stays in its body, with slot and claims, until it is released`() throws {
+  @Test func `a held operation keeps slot and claims until it is released`() throws {
     let (simulation, queue) = Self.world()
     let holder = HeldOperation(name: "holder")
     let waiter = AdvancedOperation()
@@ -208,7 +209,7 @@ private struct Other: Error {}
     #expect(!holder.isHeld)
   }
 
-  @Test func `may be released before it begins, and with errors`() throws {
+  @Test func `a held operation may be released early and with errors`() throws {
     let (simulation, queue) = Self.world()
     let holder = HeldOperation()
     holder.release(withErrors: [Other()])
@@ -218,7 +219,7 @@ private struct Other: Error {}
     #expect(holder.errors.first is Other)
   }
 
-  @Test func `ends with a cancel or not, as it was made`() throws {
+  @Test func `a held operation ends with a cancel depending on its policy`() throws {
     let (simulation, queue) = Self.world()
     let (soft, hard) = (HeldOperation(), HeldOperation(cancellationPolicy: .whenFinishIsCalled))
     queue.addOperations([soft, hard])
@@ -234,7 +235,7 @@ private struct Other: Error {}
 }
 
 @Suite struct `A probe that is asked by several` {
-  @Test func `answers one of them`() throws {
+  @Test func `a probe with several waiting operations answers one of them`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let probe = ConditionProbe(name: "network")
@@ -254,7 +255,7 @@ private struct Other: Error {}
     #expect(probe.waiting.isEmpty)
   }
 
-  @Test func `answers twice, and the first answer counts`() throws {
+  @Test func `the first of a probe's two answers applies`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let probe = ConditionProbe()
@@ -268,7 +269,7 @@ private struct Other: Error {}
     try expectOutcome(of: operation, is: .succeeded)
   }
 
-  @Test func `answers late, when nobody wants to know any more`() throws {
+  @Test func `a probe may answer after its operation was cancelled`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let probe = ConditionProbe(ignoresCancellation: true)

@@ -14,7 +14,7 @@ import Testing
     AdvancedOperationQueue(environment: simulation.environment)
   }
 
-  @Test func `whose workflow forgot to run the simulation`() throws {
+  @Test func `an exploration fails if its workflow doesn't run the simulation`() throws {
     let message = try Self.message { simulation in
       Self.queue(simulation).addOperation(BlockOperation {})
     }
@@ -22,7 +22,7 @@ import Testing
     #expect(message.hasSuffix("Call simulation.run() in the workflow, which takes them."))
   }
 
-  @Test func `whose workflow adds something after the run`() throws {
+  @Test func `an exploration fails if its workflow adds a step after the run`() throws {
     let message = try Self.message { simulation in
       let queue = Self.queue(simulation)
       queue.addOperation(BlockOperation {})
@@ -33,7 +33,7 @@ import Testing
     #expect(message.hasSuffix("added after the last run(): call simulation.run() once more."))
   }
 
-  @Test func `whose queue is in the real world`() throws {
+  @Test func `an exploration fails if its queue is outside of the simulation`() throws {
     let message = try Self.message { simulation in
       let queue = AdvancedOperationQueue()
       queue.addOperation(BlockOperation {})
@@ -44,19 +44,19 @@ import Testing
     #expect(message.contains("AdvancedOperationQueue(environment: simulation.environment)"))
   }
 
-  @Test func `whose workflow has nothing to do`() throws {
+  @Test func `an exploration fails if its workflow takes no step`() throws {
     #expect(try Self.message { $0.run() }.hasPrefix("No step was taken: "))
     #expect(try Self.message { _ in }.hasPrefix("No step was taken: "))
   }
 
-  @Test func `with the workflow's own error, if there is one`() throws {
+  @Test func `an exploration fails with the workflow's own error if there is one`() throws {
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { _ in throw CancellationError() }
     }
     #expect(try #require(failure).underlying is CancellationError)
   }
 
-  @Test func `when it is replayed, too`() throws {
+  @Test func `a replay fails if its workflow doesn't run the simulation`() throws {
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(replaying: "1;") { simulation in
         Self.queue(simulation).addOperation(BlockOperation {})
@@ -65,7 +65,7 @@ import Testing
     #expect(try #require(failure).description.contains("schedule 1 fails: Steps of the simulation"))
   }
 
-  @Test func `but not one that looks at the middle of its workflow`() throws {
+  @Test func `an exploration may stop in the middle of its workflow`() throws {
     let ends: [@Sendable (SimulatedEnvironment, ResultOperation<Void>) throws -> Void] = [
       { simulation, work in try simulation.run(until: { work.isExecuting }) },
       { simulation, _ in simulation.run(until: .zero) },

@@ -26,7 +26,7 @@ private final class Order: Sendable {
   }
 
   @Test(arguments: [(1, 1), (2, 2), (3, 6), (4, 24), (5, 120), (6, 720)])
-  func `of n independent operations finds n factorial orders, each once`(
+  func `an exploration of n independent operations finds n factorial orders once each`(
     count: Int,
     orders: Int
   ) async throws {
@@ -45,7 +45,7 @@ private final class Order: Sendable {
   }
 
   @Test(arguments: [(1, 1), (2, 3), (3, 15), (4, 105), (5, 945)])
-  func `without pruning finds all orders of decisions and starts`(
+  func `an exploration without pruning finds all orders of decisions and starts`(
     count: Int,
     orders: Int
   ) async throws {
@@ -129,7 +129,9 @@ private final class Order: Sendable {
   ]
 
   @Test(arguments: workflows.indices)
-  func `finds every outcome that all orders have, with fewer of them`(index: Int) async throws {
+  func `an exploration with pruning finds every outcome with fewer schedules`(
+    index: Int
+  ) async throws {
     let (whole, all) = try await offPool {
       var all: Set<[String]> = []
       let report = try exploreSchedulesUnpruned(depthFirst: 60_000) { simulation in
@@ -167,7 +169,7 @@ private final class Order: Sendable {
     if d < a { throw Flaw() }
   }
 
-  @Test func `is found, shortened, and fails again`() throws {
+  @Test func `a failing schedule is found, shortened and fails again`() throws {
     let thrown = #expect(throws: ScheduleFailure.self) { try exploreSchedules(of: Self.workflow) }
     let failure = try #require(thrown)
     #expect(failure.underlying is Flaw)
@@ -186,13 +188,13 @@ private final class Order: Sendable {
     #expect(failure.log.contains("step: "))
   }
 
-  @Test func `is found at random when there are too many to go through`() {
+  @Test func `a failing schedule is found at random if there are too many`() {
     #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(depthFirst: 1, randomSchedules: 300, of: Self.workflow)
     }
   }
 
-  @Test func `is no schedule when its text isn't one`() {
+  @Test func `a malformed text isn't a schedule`() {
     for text in ["", "1", ";", "1;2", "1;2=", "1;2=0", "1;2=1,2=1", "x;2=1", "1!0;2=1", "1;-1=1"] {
       #expect(Schedule(text) == nil, "\(text)")
       #expect(SimulatedEnvironment(replaying: text) == nil)
@@ -205,7 +207,7 @@ private final class Order: Sendable {
     #expect("\(Schedule(seed: 7, choices: [5: 3, 2: 1]))" == "7;2=1,5=3")
   }
 
-  @Test func `is refused when the workflow isn't deterministic`() throws {
+  @Test func `an exploration refuses a nondeterministic workflow`() throws {
     let runs = Locked(0)
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
@@ -222,7 +224,7 @@ private final class Order: Sendable {
     #expect(try #require(failure).description.contains("not deterministic"))
   }
 
-  @Test func `says how many were explored when none fails`() throws {
+  @Test func `a report says how many schedules were explored without a failure`() throws {
     let report = try exploreSchedules(depthFirst: 10, randomSchedules: 5) { simulation in
       for number in 0..<5 { simulation.addStep("\(number)") {} }
       simulation.run()
@@ -233,7 +235,7 @@ private final class Order: Sendable {
     #expect("\(report)".contains("; there are more: "))
   }
 
-  @Test func `ends after 4,000 steps and 100 random schedules by default`() throws {
+  @Test func `an exploration ends after 4,000 steps and 100 random schedules by default`() throws {
     let stepCount = Locked(0)
     let report = try exploreSchedules { simulation in
       for number in 0..<10 {
@@ -248,7 +250,7 @@ private final class Order: Sendable {
     #expect("\(report)".hasSuffix("pass a larger depthFirst: or randomSchedules:"), "\(report)")
   }
 
-  @Test func `says in the singular that there was one`() throws {
+  @Test func `a report uses the singular for one schedule`() throws {
     let single = try exploreSchedules { simulation in
       simulation.addStep("only") {}
       simulation.run()

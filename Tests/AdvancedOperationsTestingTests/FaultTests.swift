@@ -36,14 +36,14 @@ private struct Flaw: Error, Equatable {}
     return (body, simulation)
   }
 
-  @Test func `is an error of a condition`() throws {
+  @Test func `an injected fault can be an error of a condition`() throws {
     let (body, _) = try Self.run(.error(Flaw()), at: .evaluatingConditions)
     try expectConditionFailure(of: body, is: Flaw(), condition: "fault")
     #expect(body.enteredAt == nil)
   }
 
   @Test(arguments: [false, true])
-  func `is an error of the body, which isn't entered`(isObserved: Bool) throws {
+  func `an injected body error prevents the body from being entered`(isObserved: Bool) throws {
     let (body, _) = try Self.run(.error(Flaw()), at: .executing) { body in
       if isObserved { body.addObserver(RecordingObserver()) }
     }
@@ -53,7 +53,7 @@ private struct Flaw: Error, Equatable {}
   }
 
   @Test(arguments: [AdvancedOperation.State.pending, .evaluatingConditions, .executing])
-  func `is a time that passes`(state: AdvancedOperation.State) throws {
+  func `an injected delay lets time pass`(state: AdvancedOperation.State) throws {
     for isObserved in [false, true] {
       let (body, simulation) = try Self.run(.delay(.seconds(90)), at: state) { body in
         if isObserved { body.addObserver(RecordingObserver()) }
@@ -64,7 +64,7 @@ private struct Flaw: Error, Equatable {}
     }
   }
 
-  @Test func `that delays the body lets a timeout end it, and it is entered all the same`() throws {
+  @Test func `a body that an injected delay holds is entered even after a timeout`() throws {
     let (body, _) = try Self.run(.delay(.seconds(90)), at: .executing) { body in
       body.addObserver(TimeoutObserver(.seconds(30)))
     }
@@ -76,7 +76,7 @@ private struct Flaw: Error, Equatable {}
   @Test(arguments: [
     AdvancedOperation.State.pending, .evaluatingConditions, .ready, .executing,
   ])
-  func `is a cancel in any state before the end is decided`(
+  func `an injected fault cancels in any state before the end is decided`(
     state: AdvancedOperation.State
   ) throws {
     let (body, simulation) = try Self.run(.cancel, at: state) { body in
@@ -93,7 +93,9 @@ private struct Flaw: Error, Equatable {}
   }
 
   @Test(arguments: Obstacle.allCases)
-  func `is a cancel at ready, whatever keeps the operation there`(obstacle: Obstacle) throws {
+  func `an injected cancel applies at ready whatever delays the operation`(
+    obstacle: Obstacle
+  ) throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -125,7 +127,7 @@ private struct Flaw: Error, Equatable {}
     #expect(cancelledAt.withLock { $0 } == .seconds(obstacle == .dependency ? 2 : 1))
   }
 
-  @Test func `is a cancel at ready in every order, and in a replay`() throws {
+  @Test func `an injected cancel applies at ready in every order and replay`() throws {
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       try simulation.inject(.cancel, into: "second", at: .ready)
@@ -142,7 +144,7 @@ private struct Flaw: Error, Equatable {}
   }
 
   @Test(arguments: AdvancedOperation.State.allCases)
-  func `throws, with the line of the call, at a state that has no such fault`(
+  func `injecting a fault at an impossible state throws with the call's line`(
     state: AdvancedOperation.State
   ) throws {
     let faults: [(OperationFault, noun: String, states: Set<AdvancedOperation.State>)] = [
@@ -183,7 +185,7 @@ private struct Flaw: Error, Equatable {}
     }
   }
 
-  @Test func `has not happened to an operation whose value comes from its journal`() throws {
+  @Test func `an injected fault doesn't happen to an operation with a recorded value`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let journal = InMemoryJournal([.init(key: "work", value: 1)])
     let work = ResultOperation { 2 }.recorded(as: "work", in: journal)
@@ -196,7 +198,7 @@ private struct Flaw: Error, Equatable {}
     #expect(problem.contains(expected), "\(problem)")
   }
 
-  @Test func `has not happened to an operation that was cancelled before`() throws {
+  @Test func `an injected fault doesn't happen to an operation that was cancelled before`() throws {
     for (fault, state) in [
       (.cancel, .ready), (.delay(.seconds(1)), .pending), (.error(Flaw()), .evaluatingConditions),
     ] as [(OperationFault, AdvancedOperation.State)] {
@@ -207,7 +209,7 @@ private struct Flaw: Error, Equatable {}
     }
   }
 
-  @Test func `has not happened when another came first`() throws {
+  @Test func `an injected fault doesn't happen if another came first`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     for fault in [OperationFault.cancel, .error(Flaw()), .delay(.seconds(1))] {
       try simulation.inject(fault, into: "work", at: .executing)

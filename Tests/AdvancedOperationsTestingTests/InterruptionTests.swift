@@ -60,7 +60,8 @@ private struct Upload: Sendable {
 }
 
 @Suite struct `Exploring interruptions` {
-  @Test func `finds the one moment at which a cancel leaves an orphan`() throws {
+  @Test
+  func `exploring interruptions finds the moment at which a cancel leaves an orphan`() throws {
     let thrown = #expect(throws: ExpectationFailure.self) {
       try exploreInterruptions(seed: 4) { simulation in
         Upload(in: simulation)
@@ -106,7 +107,7 @@ private struct Upload: Sendable {
     #expect(upload.server.orphanCount == 1)
   }
 
-  @Test func `finds nothing in a body that deletes what it can't complete`() throws {
+  @Test func `exploring interruptions finds nothing if the body cleans up`() throws {
     let report = try exploreInterruptions { simulation in
       Upload(in: simulation, deletes: true)
     } interrupt: { upload in
@@ -120,7 +121,7 @@ private struct Upload: Sendable {
     #expect("\(report)" == "\(count) interruptions in 3 schedules, one at each moment")
   }
 
-  @Test func `meets each moment of a seed once, from before the first step to after the end`()
+  @Test func `exploring interruptions covers each moment of a seed once`()
     throws
   {
     var moments: [Int] = []
@@ -139,7 +140,7 @@ private struct Upload: Sendable {
     #expect(ends.first == false && ends.last == true)
   }
 
-  @Test func `comes at each second of a chain of eight sleeps`() throws {
+  @Test func `exploring interruptions interrupts at each second of a chain of sleeps`() throws {
     var seconds: Set<Duration> = []
     let begin = ContinuousClock.now
     let report = try exploreInterruptions(randomSchedules: 1) { simulation in
@@ -156,7 +157,7 @@ private struct Upload: Sendable {
     #expect(seconds == Set((0...8).map { .seconds($0) }))
   }
 
-  @Test func `takes as many seeds as it is told`() throws {
+  @Test func `exploring interruptions uses the requested number of seeds`() throws {
     var seeds: Set<UInt64> = []
     try exploreInterruptions(randomSchedules: 4, seed: 7) { simulation in
       seeds.insert(simulation.seed)
@@ -168,7 +169,7 @@ private struct Upload: Sendable {
     #expect(seeds == [7, 8, 9, 10])
   }
 
-  @Test func `interrupts with async code, and lets the check resume what was paused`() throws {
+  @Test func `an interruption may run async code and the check may resume`() throws {
     let report = try exploreInterruptions(randomSchedules: 1) { simulation in
       Upload(in: simulation, deletes: true)
     } interrupt: { upload in
@@ -186,7 +187,7 @@ private struct Upload: Sendable {
     #expect(report.interruptionCount > 5)
   }
 
-  @Test func `ends a workflow that only an interruption ends, after as many steps as it is told`()
+  @Test func `exploring interruptions ends an endless workflow after the given steps`()
     throws
   {
     // Those of runs that were left in the middle would stay in memory.
@@ -216,7 +217,7 @@ private struct Upload: Sendable {
     #expect(unfinished == nil)
   }
 
-  @Test func `leaves operations that wait for the test`() throws {
+  @Test func `exploring interruptions accepts operations that wait for the test`() throws {
     try exploreInterruptions { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       let held = HeldOperation(name: "held")
@@ -277,7 +278,7 @@ private struct Upload: Sendable {
     }.message
   }
 
-  @Test func `and says before which step and after which it has interrupted the workflow`() throws {
+  @Test func `a failure names the steps before and after the interruption`() throws {
     let first = try Self.check(after: 0)
     #expect(
       first.hasPrefix(
@@ -300,7 +301,7 @@ private struct Upload: Sendable {
     #expect(!last.contains("and before"), "\(last)")
   }
 
-  @Test func `with the error of each closure`() throws {
+  @Test func `exploring interruptions reports the error of each closure`() throws {
     let built = try Self.failure { _ -> Int in throw Flaw() }
     #expect(built.underlying is Flaw)
     #expect(built.message == "The closure that builds the workflow threw: Flaw()")
@@ -313,7 +314,7 @@ private struct Upload: Sendable {
     #expect(interrupted.message.contains("“worker of work”.\nThe interruption threw: Flaw()\n"))
   }
 
-  @Test func `when the closure runs the simulation`() throws {
+  @Test func `exploring interruptions fails if the closure runs the simulation`() throws {
     let message = try Self.failure { simulation in
       Self.run(simulation, AdvancedOperation())
       simulation.step()
@@ -323,12 +324,12 @@ private struct Upload: Sendable {
     #expect(message.hasSuffix("it can interrupt the workflow after each of them."), "\(message)")
   }
 
-  @Test func `when nothing happens in the simulation`() throws {
+  @Test func `exploring interruptions fails if nothing happens in the simulation`() throws {
     let message = try Self.failure { _ in }.message
     #expect(message.hasPrefix("The workflow ran without an interruption.\nNo step was taken: "))
   }
 
-  @Test func `when the workflow is another one the next time`() throws {
+  @Test func `exploring interruptions fails if the workflow changes between runs`() throws {
     let number = Locked(0)
     let message = try Self.failure { simulation in
       let name = number.withLock { number in
@@ -340,7 +341,7 @@ private struct Upload: Sendable {
     #expect(message.hasPrefix("The workflow is not deterministic: with the same choices, "))
   }
 
-  @Test func `when the workflow doesn't end`() throws {
+  @Test func `exploring interruptions fails if the workflow doesn't end`() throws {
     let message = try Self.failure { simulation in
       let clock = simulation.environment.clock
       Self.run(
@@ -352,7 +353,7 @@ private struct Upload: Sendable {
     #expect(message.contains("Pass upToStep: for the last step to explore."))
   }
 
-  @Test func `when an interruption leaves an operation that waits for another one`() throws {
+  @Test func `exploring interruptions fails if an operation waits for another forever`() throws {
     // The last operation is added by the first, unless that is cancelled before it starts.
     let failure = try Self.failure { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -372,7 +373,7 @@ private struct Upload: Sendable {
     )
   }
 
-  @Test func `when an interruption leaves a body that nothing resumes`() throws {
+  @Test func `exploring interruptions fails if a body is never resumed`() throws {
     let failure = try Self.failure { simulation in
       let clock = simulation.environment.clock
       let wait = AsyncWait()
@@ -394,7 +395,7 @@ private struct Upload: Sendable {
     #expect(failure.message.contains("“other” is executing and has no pending step"))
   }
 
-  @Test func `when the check leaves steps`() throws {
+  @Test func `exploring interruptions fails if the check leaves steps`() throws {
     let failure = try Self.failure { simulation in
       Self.run(simulation, AdvancedOperation())
       return simulation
@@ -405,7 +406,7 @@ private struct Upload: Sendable {
     #expect(failure.message.contains(sentence), "\(failure.message)")
   }
 
-  @Test func `when the workflow has fewer steps than the only interruption needs`() throws {
+  @Test func `replaying an interruption fails if the workflow has fewer steps`() throws {
     var interruptionCount = 0
     let thrown = #expect(throws: ExpectationFailure.self) {
       try exploreInterruptions(replayingStep: 1_000, seed: 2) { simulation in

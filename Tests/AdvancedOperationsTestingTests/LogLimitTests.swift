@@ -19,12 +19,12 @@ import Testing
     simulation.log.split(separator: "\n")
   }
 
-  @Test func `is 100,000 lines unless it is set`() {
+  @Test func `the log limit is 100,000 lines by default`() {
     #expect(SimulatedEnvironment(seed: 1).logLimit == 100_000)
   }
 
   @Test(arguments: [0, 1, 2, 3, 7, 50, 119, 10_000])
-  func `keeps the last lines, and says how many came before`(limit: Int) {
+  func `a limited log keeps the last lines and counts the earlier ones`(limit: Int) {
     let (all, limited) = (Self.world(nil), Self.world(limit))
     all.run()
     // Whatever it has after each step, the end is the same.
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `can be changed while there are lines`() {
+  @Test func `the log limit can be changed while there are lines`() {
     let (all, limited) = (Self.world(nil), Self.world(nil))
     all.run()
     limited.run()
@@ -50,7 +50,7 @@ import Testing
     #expect(Self.lines(limited).count == 6)
   }
 
-  @Test func `changes no choice, and no count of an exploration`() throws {
+  @Test func `the log limit changes no choice and no count of an exploration`() throws {
     func report(_ limit: Int?) throws -> ScheduleReport {
       try exploreSchedules(depthFirst: 200, randomSchedules: 20) { simulation in
         simulation.logLimit = limit
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: [0, 2, 1_000])
-  func `lets an exploration see what differs in lines that are left off`(limit: Int) throws {
+  func `an exploration detects differences in log lines that were dropped`(limit: Int) throws {
     let runs = Locked(0)
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
@@ -87,7 +87,7 @@ import Testing
     #expect(text.contains("which were left off") == (limit < 1_000), "\(text)")
   }
 
-  @Test func `lets a poll run for long in little memory`() {
+  @Test func `a poll with a log limit runs for long in little memory`() {
     let simulation = SimulatedEnvironment(seed: 1)
     simulation.logLimit = 100
     let queue = AdvancedOperationQueue(environment: simulation.environment)

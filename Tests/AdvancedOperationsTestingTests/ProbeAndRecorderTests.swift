@@ -15,7 +15,7 @@ private struct Flaw: Error, Hashable {
     return (simulation, queue, ConditionProbe())
   }
 
-  @Test func `gives the answer that it was given before`() {
+  @Test func `a probe returns the answer that it was given before`() {
     let (simulation, queue, probe) = Self.scene()
     probe.answer(.skipped(reason: "no need"))
     let operation = AdvancedOperation()
@@ -29,7 +29,7 @@ private struct Flaw: Error, Hashable {
     #expect(reason == "no need")
   }
 
-  @Test func `ends its wait when the operation is cancelled`() {
+  @Test func `a probe ends its wait if the operation is cancelled`() {
     let (simulation, queue, probe) = Self.scene()
     let operation = AdvancedOperation()
     operation.addCondition(probe)
@@ -44,7 +44,7 @@ private struct Flaw: Error, Hashable {
     simulation.run()
   }
 
-  @Test func `is released after a cancel, answered or not`() {
+  @Test func `a probe is released after a cancel whether it was answered or not`() {
     let (simulation, queue, _) = Self.scene()
     weak var weakly: ConditionProbe?
     do {
@@ -62,7 +62,7 @@ private struct Flaw: Error, Hashable {
 
   // MARK: On its own
 
-  @Test func `evaluate prefers the answer that is known at once`() throws {
+  @Test func `evaluate prefers a condition's immediate answer`() throws {
     struct Both: OperationCondition {
       func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
         operation.name == nil ? nil : .satisfied
@@ -78,7 +78,7 @@ private struct Flaw: Error, Hashable {
     #expect(try simulation.evaluate(Both(), for: operation).isSatisfied)
   }
 
-  @Test func `evaluate lets a condition wait in virtual time, and find its operation`() throws {
+  @Test func `evaluate lets a condition wait in virtual time with its operation current`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let slow = BlockCondition("slow") {
       guard let operation = AdvancedOperation.current else { return false }
@@ -92,7 +92,7 @@ private struct Flaw: Error, Hashable {
     #expect(operation.state == .pending)
   }
 
-  @Test func `evaluate finds the operation as the current one at once, too`() throws {
+  @Test func `evaluate makes the operation current for immediate conditions too`() throws {
     struct Current: ImmediateCondition {
       func check(_ operation: AdvancedOperation) -> OperationConditionResult {
         AdvancedOperation.current === operation ? .satisfied : .skipped(reason: "another one")
@@ -103,7 +103,7 @@ private struct Flaw: Error, Hashable {
     #expect(try simulation.evaluate(Current(), for: ResultOperation {}).isSatisfied)
   }
 
-  @Test func `evaluate throws when a condition never has a result`() throws {
+  @Test func `evaluate throws if a condition never has a result`() throws {
     let simulation = SimulatedEnvironment(seed: 4)
     let probe = ConditionProbe(name: "network")
     let failure = #expect(throws: ExpectationFailure.self) {
@@ -119,7 +119,7 @@ private struct Flaw: Error, Hashable {
 }
 
 @Suite struct `A recording observer` {
-  @Test func `keeps what it is told, in order, with what the events carry`() throws {
+  @Test func `a recording observer keeps all events in order with their values`() throws {
     final class Once: AdvancedOperation, @unchecked Sendable {
       let child = AdvancedOperation()
       override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
@@ -163,7 +163,7 @@ private struct Flaw: Error, Hashable {
     }
   }
 
-  @Test func `records many operations together`() {
+  @Test func `a recording observer records many operations together`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let recorder = RecordingObserver()

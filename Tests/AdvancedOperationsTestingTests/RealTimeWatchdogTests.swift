@@ -51,7 +51,7 @@ private struct Stop: Error {}
     }
   }
 
-  @Test func `names a step that blocks its thread, and the seed`() throws {
+  @Test func `the watchdog names a step that blocks its thread and the seed`() throws {
     let released = Released()
     let reports = Self.reports(of: 4711, about: "“start blocker” has blocked") {
       released.signal()
@@ -64,7 +64,7 @@ private struct Stop: Error {}
     #expect(reports.all.count == 1)
   }
 
-  @Test func `ends the process of a blocked step, if the simulation is told to`() async throws {
+  @Test func `the watchdog can end the process of a blocked step`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -85,7 +85,7 @@ private struct Stop: Error {}
     try expectMessage(sentence, in: result)
   }
 
-  @Test func `names steps that nothing runs, once`() throws {
+  @Test func `the watchdog names pending steps that nothing runs once`() throws {
     let released = Released()
     let reports = Self.reports(of: 4712, about: "pending") { released.signal() }
     let (simulation, queue) = Self.world(4712)
@@ -101,7 +101,7 @@ private struct Stop: Error {}
     #expect(lines.first?.contains("call simulation.run()") == true)
   }
 
-  @Test func `names steps that came after the last run`() throws {
+  @Test func `the watchdog names steps that were added after the last run`() throws {
     let released = Released()
     _ = Self.reports(of: 4713, about: "(worker of late)") { released.signal() }
     let (simulation, queue) = Self.world(4713)
@@ -112,7 +112,7 @@ private struct Stop: Error {}
     simulation.run()
   }
 
-  @Test func `says that a run doesn't end, with the last steps`() throws {
+  @Test func `the watchdog reports a run that doesn't end with its last steps`() throws {
     let isReported = Locked(false)
     let reports = Self.reports(of: 4714, about: "has taken") {
       isReported.withLock { $0 = true }
@@ -132,7 +132,7 @@ private struct Stop: Error {}
     #expect(lines.count == 1)
   }
 
-  @Test func `takes steps one after the other for one run`() throws {
+  @Test func `the watchdog treats consecutive calls of step as one run`() throws {
     let isReported = Locked(false)
     let reports = Self.reports(of: 4716, about: "step() has taken") {
       isReported.withLock { $0 = true }
@@ -147,7 +147,7 @@ private struct Stop: Error {}
     #expect(text.contains("virtual time is at ") && text.contains("the last steps: “"), "\(text)")
   }
 
-  @Test func `says that virtual time stands still, and gives no time to run until`() throws {
+  @Test func `the watchdog says that virtual time doesn't advance`() throws {
     let isReported = Locked(false)
     let reports = Self.reports(of: 4717, about: "has taken") {
       isReported.withLock { $0 = true }
@@ -164,7 +164,7 @@ private struct Stop: Error {}
     #expect(!text.contains("3600"), "\(text)")
   }
 
-  @Test func `says of a step that blocks that it waits or loops`() throws {
+  @Test func `the watchdog says that a blocked step waits or loops`() throws {
     let released = Released()
     let reports = Self.reports(of: 4718, about: "has blocked") { released.signal() }
     let (simulation, queue) = Self.world(4718)
@@ -188,7 +188,7 @@ private struct Stop: Error {}
     return try #require(found.withLock { $0 })
   }
 
-  @Test func `says how far an exploration of schedules is`() throws {
+  @Test func `the watchdog reports the progress of an exploration of schedules`() throws {
     let text = try Self.report(
       // A report between two schedules has no current run.
       with: ["exploreSchedules: ", "(seed 4719)", "of the current run"]
@@ -211,7 +211,7 @@ private struct Stop: Error {}
     )
   }
 
-  @Test func `says how far an exploration of restarts is`() throws {
+  @Test func `the watchdog reports the progress of an exploration of restarts`() throws {
     let text = try Self.report(
       with: ["exploreRestarts: ", "restart", "of the current run"]
     ) { isReported in
@@ -231,7 +231,7 @@ private struct Stop: Error {}
     )
   }
 
-  @Test func `says that a run between two restarts doesn't end`() throws {
+  @Test func `the watchdog reports an endless run between two restarts`() throws {
     let text = try Self.report(with: ["4721", "exploreRestarts has taken"]) { isReported in
       try exploreRestarts(randomSchedules: 1, seed: 4721) { simulation, journal in
         let pay = ResultOperation { 50 }.recorded(as: "pay", in: journal)
@@ -248,7 +248,7 @@ private struct Stop: Error {}
     #expect(text.contains("let it end, for example with a number of rounds"), "\(text)")
   }
 
-  @Test func `keeps no simulation alive that nothing runs`() {
+  @Test func `the watchdog doesn't retain a simulation that nothing runs`() {
     // Released with the steps of the simulation.
     final class Kept: Sendable {}
     weak var kept: Kept?
@@ -282,7 +282,7 @@ private struct Stop: Error {}
     )
   }
 
-  @Test func `find a step that goes on for too long, and no other`() {
+  @Test func `watchdog checks find only a step that takes too long`() {
     var looks = RunLooks(after: 5, at: start)
     #expect(look(&looks, 6, true, 1) == .goesOn)
     #expect(look(&looks, 6, true, 10) == .goesOn)
@@ -290,7 +290,7 @@ private struct Stop: Error {}
     #expect(look(&looks, 6, false, 12) == .goesOn)
   }
 
-  @Test func `find a run that goes on for too long, once`() {
+  @Test func `watchdog checks find a run that takes too long once`() {
     var looks = RunLooks(after: 5, at: start)
     #expect(look(&looks, 6, true, 1) == .goesOn)
     #expect(look(&looks, 900, true, 9) == .goesOn)
@@ -298,7 +298,7 @@ private struct Stop: Error {}
     #expect(look(&looks, 2_000, true, 20) == .goesOn)
   }
 
-  @Test func `take steps for one run unless there is a pause`() {
+  @Test func `watchdog checks treat steps without a pause as one run`() {
     var looks = RunLooks(after: 0, at: start)
     func isOver(_ count: Int, _ seconds: Double) -> Bool {
       looks.isOver(count: count, at: start + .seconds(seconds), interval: .seconds(10))
@@ -323,7 +323,7 @@ private struct Stop: Error {}
     #expect(look(31) == .seconds(31))
   }
 
-  @Test func `find steps that nothing runs, and begin anew after a run`() {
+  @Test func `watchdog checks find pending steps and restart after a run`() {
     var looks = PendingLooks(at: start)
     func look(_ runs: Int, _ seconds: Int) -> Duration? {
       looks.look(runCount: runs, at: start + .seconds(seconds), interval: .seconds(10))

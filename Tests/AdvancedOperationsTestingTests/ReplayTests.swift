@@ -33,13 +33,13 @@ private struct Flaw: Error {}
     return try #require(failure)
   }
 
-  @Test func `is fine when all of its choices could be made`() throws {
+  @Test func `a replay succeeds if all of its choices can be made`() throws {
     for schedule in ["1;", "1;0=2", "1;0=2,1=1", "1;1=1"] {
       try exploreSchedules(replaying: schedule, of: Self.steps(3))
     }
   }
 
-  @Test func `fails when it takes a step where there are fewer`() throws {
+  @Test func `a replay fails if it chooses a step that doesn't exist`() throws {
     let failure = try Self.failure("1;1=9", 3)
     #expect(
       "\(failure.underlying)".hasPrefix(
@@ -49,14 +49,14 @@ private struct Flaw: Error {}
     )
   }
 
-  @Test func `fails when it makes more choices than there are`() throws {
+  @Test func `a replay fails if it makes more choices than there are`() throws {
     let text = "\(try Self.failure("1;1=1,7=1,500=1", 3).underlying)"
     #expect(text.contains(": “7=1” is choice number 8, and only 2 had to be made. "))
     let none = "\(try Self.failure("1;0=1", 1).underlying)"
     #expect(none.contains(": “0=1” is choice number 1, and there was none. "))
   }
 
-  @Test func `fails when it was found with more operations`() throws {
+  @Test func `a replay fails if its schedule was found with more operations`() throws {
     func workflow(_ count: Int) -> (SimulatedEnvironment) throws -> Void {
       { simulation in
         let order = Locked<[Int]>([])
@@ -79,7 +79,7 @@ private struct Flaw: Error {}
     #expect("\(try #require(stale).underlying)".hasPrefix("The schedule doesn't fit"))
   }
 
-  @Test func `fails with the workflow's own error, and says that it doesn't fit`() throws {
+  @Test func `a replay reports both the workflow's own error and the misfit`() throws {
     let fits = try Self.failure("1;1=1", 3, failing: true)
     #expect(fits.underlying is Flaw)
     #expect(!fits.description.contains("doesn't fit"))
@@ -88,7 +88,7 @@ private struct Flaw: Error {}
     #expect(failure.description.contains("doesn't fit this workflow, or not any more: “1=9”"))
   }
 
-  @Test func `is number 1, in the failure and in its text`() throws {
+  @Test func `a replayed schedule is number 1 in its failure`() throws {
     let failure = try Self.failure("1;1=1", 3, failing: true)
     #expect(failure.scheduleCount == 1)
     #expect(failure.description.contains(": schedule 1 fails: Flaw()"))
@@ -107,7 +107,7 @@ private struct Flaw: Error {}
     #expect(try #require(third).description.contains(": schedule 3 fails: Flaw()"))
   }
 
-  @Test func `says in the simulation itself whether it fits`() throws {
+  @Test func `a simulation reports whether a replayed schedule fits`() throws {
     let fitting = try #require(SimulatedEnvironment(replaying: "1;1=1"))
     #expect(fitting.replayMismatch != nil)
     try Self.steps(3)(fitting)

@@ -23,7 +23,7 @@ private struct Flaw: Error {}
   }
 
   /// Stands for chance, a real clock, or a state that outlives a schedule.
-  @Test func `says that it doesn't come back, and gives no schedule to replay`() throws {
+  @Test func `a failure that doesn't recur is reported without a schedule`() throws {
     var number = 0
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules { simulation in
@@ -41,7 +41,7 @@ private struct Flaw: Error {}
     #expect(!text.contains("replay it"))
   }
 
-  @Test func `says so if another failure comes instead`() throws {
+  @Test func `a failure that changes on replay is reported with the other error`() throws {
     struct Other: Error {}
     var number = 0
     let failure = #expect(throws: ScheduleFailure.self) {
@@ -59,7 +59,7 @@ private struct Flaw: Error {}
 
   /// Fails with another error of the same type under schedules that are nearer to the first one.
   @Test(arguments: [0, 1, 2])
-  func `is the failure that came first`(kind: Int) async throws {
+  func `an exploration reports the failure that occurred first`(kind: Int) async throws {
     struct Named: Error { let text: String }
     let differences = try await offPool {
       var differences: [String] = []
@@ -107,7 +107,7 @@ private struct Flaw: Error {}
     #expect(differences.isEmpty)
   }
 
-  @Test func `is made shorter although its numbers change`() throws {
+  @Test func `a failure's schedule is shortened even if its numbers change`() throws {
     struct Lost: Error { let balance: Int }
     let failure = #expect(throws: ScheduleFailure.self) {
       try exploreSchedules(depthFirst: 0, randomSchedules: 100) { simulation in
@@ -123,7 +123,7 @@ private struct Flaw: Error {}
   }
 
   /// A line that was printed before the run, and a replay from it.
-  @Test func `comes again from the numbers of a schedule that was drawn`() async throws {
+  @Test func `a random schedule is reproduced from its numbers`() async throws {
     try await offPool {
       for seed in Effort.seeds() {
         var logs: [String] = []
@@ -148,7 +148,7 @@ private struct Flaw: Error {}
   }
 
   #if !os(iOS) && !os(tvOS) && !os(watchOS) && !os(visionOS) && !os(Android)
-  @Test func `of a trap has its schedule before it, if that is asked for`() async throws {
+  @Test func `a trap's schedule is printed before it on request`() async throws {
     let exit = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       unsafe setenv("OPERATIONS_PRINT_SCHEDULES", "1", 1)
       try exploreSchedules { simulation in
@@ -194,7 +194,7 @@ private struct Flaw: Error {}
   }
 
   /// With a coin at each choice, one in 2^8 would come in the last second.
-  @Test func `come at each second of a chain of eight`() async throws {
+  @Test func `random schedules take a step at any time at each second`() async throws {
     let report = try await offPool { try Self.times(1, 200) }
     #expect(report.timesOfSteps == ["cancel": Set((0...8).map { .seconds($0) })])
     #expect("\(report)".hasSuffix("“cancel” was taken at 9 times from 0 s to 8 s"))

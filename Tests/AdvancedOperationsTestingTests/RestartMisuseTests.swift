@@ -21,7 +21,7 @@ private struct Offline: Error {}
     AdvancedOperationQueue(environment: simulation.environment).addOperations(operations)
   }
 
-  @Test func `when the closure runs the simulation`() throws {
+  @Test func `exploring restarts fails if the closure runs the simulation`() throws {
     let message = try Self.failure { simulation, journal in
       let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       Self.run([build], simulation)
@@ -31,7 +31,7 @@ private struct Offline: Error {}
     #expect(message.contains("Then the closure ran the simulation, with run(). Remove the call: "))
   }
 
-  @Test func `when nothing is recorded`() throws {
+  @Test func `exploring restarts fails if nothing is recorded`() throws {
     let message = try Self.failure { simulation, _ in
       let build = ResultOperation { 1 }
       Self.run([build], simulation)
@@ -41,7 +41,7 @@ private struct Offline: Error {}
     #expect(message.contains("ResultOperation { … }.recorded(as: \"build\", in: journal)"))
   }
 
-  @Test func `when nothing happens in the simulation`() throws {
+  @Test func `exploring restarts fails if nothing happens in the simulation`() throws {
     let message = try Self.failure { _, journal in
       let build = ResultOperation { 1 }.recorded(as: "build", in: journal)
       let queue = AdvancedOperationQueue()
@@ -52,7 +52,7 @@ private struct Offline: Error {}
     #expect(message.hasPrefix("The workflow ran without a crash. No step was taken: "))
   }
 
-  @Test func `with an error of the closure, and says when it was thrown`() throws {
+  @Test func `exploring restarts fails with the closure's error and its moment`() throws {
     let first = try Self.failure { _, _ in throw Offline() }
     #expect(first.underlying is Offline)
     #expect(first.message == "The workflow ran without a crash. Then the closure threw: Offline()")
@@ -70,7 +70,7 @@ private struct Offline: Error {}
     #expect(later.description.hasSuffix(" (seed 7)"))
   }
 
-  @Test func `and says in the singular that it died after one step`() throws {
+  @Test func `a failure message uses the singular for a crash after one step`() throws {
     let lives = Locked(0)
     // The first life whose closure throws is one after a death; which one, follows from the seed.
     let messages = try (2...12).map { number in

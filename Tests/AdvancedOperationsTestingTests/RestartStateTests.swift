@@ -41,7 +41,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     if bank.charges != [50] { throw ChargedWrongly(charges: bank.charges) }
   }
 
-  @Test func `shows a charge that is made twice`() throws {
+  @Test func `exploring restarts finds a charge that is made twice`() throws {
     let thrown = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
         Self.order(simulation, journal, bank, id: nil)
@@ -58,7 +58,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(failure.seed == 1)
   }
 
-  @Test func `shows that one with an id is made once`() throws {
+  @Test func `exploring restarts confirms that a charge with an id is made once`() throws {
     let report = try exploreRestarts(externalState: { Bank() }) { simulation, journal, bank in
       Self.order(simulation, journal, bank, id: "order 7")
     } check: { bank in
@@ -67,7 +67,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(report.restartCount > 100)
   }
 
-  @Test func `shows a charge that is never made`() throws {
+  @Test func `exploring restarts finds a charge that is never made`() throws {
     let failure = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts(externalState: { Bank() }) { simulation, journal, _ in
         Self.order(simulation, journal, Bank(), id: nil)
@@ -78,7 +78,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(try #require(failure).message.hasPrefix("The workflow ran without a crash. In the end"))
   }
 
-  @Test func `is made anew for each series, and is that of all of its lives`() throws {
+  @Test func `external state is created for each series and shared by its runs`() throws {
     var (made, checked, lives): (Int, [Int], [Int: Int]) = (0, [], [:])
     let report = try exploreRestarts(randomSchedules: 2) {
       made += 1
@@ -96,7 +96,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(lives.values.count { $0 == 1 } == 2)
   }
 
-  @Test func `needs no record, and nothing else that isn't so`() throws {
+  @Test func `external state needs no record but other mistakes still fail`() throws {
     let report = try exploreRestarts(externalState: { Bank() }) { simulation, _, bank in
       let charge = ResultOperation { bank.charge(50, id: "order 7") }
       AdvancedOperationQueue(environment: simulation.environment).addOperation(charge)
@@ -116,7 +116,7 @@ private struct ChargedWrongly: Error { let charges: [Int] }
     #expect(try #require(ran).message.contains("Then the closure ran the simulation, with run()."))
   }
 
-  @Test func `fails with the error when it can't be made`() throws {
+  @Test func `exploring restarts fails with the error if external state can't be created`() throws {
     let failure = #expect(throws: ExpectationFailure.self) {
       try exploreRestarts {
         throw Offline()

@@ -120,7 +120,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   }
 
   @Test(arguments: DurableWorkflow.all)
-  func `at every step runs what wasn't recorded, once more at most, and nothing else`(
+  func `a restart after any step runs unrecorded operations at most once more`(
     workflow: DurableWorkflow
   ) async throws {
     let deaths = try await offPool {
@@ -165,7 +165,9 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   }
 
   @Test(arguments: DurableWorkflow.all)
-  func `is explored by the kit`(workflow: DurableWorkflow) async throws {
+  func `exploring restarts covers every crash of a durable workflow`(
+    workflow: DurableWorkflow
+  ) async throws {
     let report = try await offPool {
       try exploreRestarts(randomSchedules: Effort.orders(10)) { simulation, journal in
         workflow.make(simulation, journal, Effects())
@@ -177,7 +179,9 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   }
 
   @Test(arguments: DurableWorkflow.all)
-  func `of a prefix of the journal goes on from there`(workflow: DurableWorkflow) throws {
+  func `a restart from any prefix of the journal runs the remaining operations`(
+    workflow: DurableWorkflow
+  ) throws {
     let journal = InMemoryJournal()
     let simulation = SimulatedEnvironment(seed: 7)
     _ = workflow.make(simulation, journal, Effects())
@@ -213,7 +217,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     AdvancedOperationQueue(environment: simulation.environment).addOperations(operations)
   }
 
-  @Test func `what was kept in memory only`() throws {
+  @Test func `exploring restarts finds values that were kept in memory only`() throws {
     let message = try Self.message { simulation, journal in
       let memory = Locked(0)
       let first = ResultOperation {
@@ -267,7 +271,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message.contains("and has in addition “first”."))
   }
 
-  @Test func `what doesn't end`() throws {
+  @Test func `exploring restarts finds a workflow that doesn't end`() throws {
     let message = try Self.message { simulation, journal in
       let held = HeldOperation(name: "held")
       Self.run([held], simulation)
@@ -290,7 +294,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message.contains("The outcome of “second” was “succeeded”, and then: failed"))
   }
 
-  @Test func `what was recorded and runs again`() throws {
+  @Test func `exploring restarts finds a recorded operation that runs again`() throws {
     let message = try Self.message { simulation, journal in
       // The journal forgets what it had when it was opened.
       let first = ResultOperation { 1 }.recorded(as: "first", in: Forgetful(journal))
@@ -314,7 +318,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
 @Suite struct `A journal in memory` {
   private let journal = InMemoryJournal()
 
-  @Test func `keeps values in order, as they are`() async throws {
+  @Test func `a journal in memory keeps values in order and unchanged`() async throws {
     try await journal.record([1, 2], for: "b")
     try await journal.record("text", for: "a")
     #expect(journal.keys == ["b", "a"])
@@ -324,7 +328,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(journal.records[1].value as? String == "text")
   }
 
-  @Test func `refuses a key that is recorded, and another type`() async throws {
+  @Test func `a journal in memory refuses a recorded key and another type`() async throws {
     try await journal.record(1, for: "a")
     await #expect(throws: InMemoryJournal.KeyRecordedTwice(key: "a")) {
       try await journal.record(2, for: "a")
@@ -337,7 +341,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     )
   }
 
-  @Test func `is truncated after any record, and goes on by itself then`() async throws {
+  @Test func `a journal in memory can be truncated after any record and continued`() async throws {
     for number in 1...3 { try await journal.record(number, for: "\(number)") }
     for count in 0...4 {
       #expect(journal.truncated(after: count).keys == ["1", "2", "3"].prefix(count).map { $0 })
@@ -348,7 +352,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(journal.keys == ["1", "2", "3"])
   }
 
-  @Test func `fails at the record that was said, and at no other`() async throws {
+  @Test func `a journal in memory fails exactly at the given records`() async throws {
     journal.failRecord(2, with: Offline())
     journal.failRecord(3, with: Offline(), isKept: true)
     try await journal.record(1, for: "a")
@@ -361,7 +365,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(try await journal.truncated(after: 1).value(of: Int.self, for: "a") == 1)
   }
 
-  @Test func `takes a record back`() async throws {
+  @Test func `a record can be removed from a journal in memory`() async throws {
     try await journal.record(1, for: "a")
     #expect(journal.remove("a"))
     #expect(!journal.remove("a"))

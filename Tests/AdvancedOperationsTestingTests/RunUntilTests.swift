@@ -13,7 +13,7 @@ import Testing
     try #require(#expect(throws: ExpectationFailure.self, performing: body))
   }
 
-  @Test func `throws with the place of the call and the operations that wait`() throws {
+  @Test func `a run until a condition throws with its line and waiting operations`() throws {
     let held = HeldOperation(name: "held")
     let waiter = AdvancedOperation()
     waiter.name = "waiter"
@@ -35,7 +35,7 @@ import Testing
     #expect(lines.dropFirst().contains { $0 == "waiter waits for held" }, "\(failure)")
   }
 
-  @Test func `names an operation that has left the simulation`() throws {
+  @Test func `a run until a condition names an operation that left the simulation`() throws {
     let sleeper = ResultOperation(name: "sleeper") {
       try await Task.sleep(for: .seconds(86_400))
     }
@@ -45,7 +45,7 @@ import Testing
     sleeper.cancel()
   }
 
-  @Test func `reports that all operations have finished, or that none has run`() throws {
+  @Test func `a run until a condition says that operations finished or none ran`() throws {
     let none = try Self.failure { try simulation.run(until: { false }) }
     #expect(none.message.contains("Nothing has run in the simulation"), "\(none)")
     queue.addOperation(AdvancedOperation())
@@ -56,13 +56,13 @@ import Testing
     )
   }
 
-  @Test func `names three operations, and counts the others`() throws {
+  @Test func `a run until a condition names three operations and counts others`() throws {
     queue.addOperations((1...5).map { HeldOperation(name: "held \($0)") })
     let failure = try Self.failure { try simulation.run(until: { false }) }
     #expect(failure.message.hasSuffix("\nand 2 more."), "\(failure)")
   }
 
-  @Test func `ends with the error of the condition`() throws {
+  @Test func `a run until a condition ends with the condition's error`() throws {
     struct Missing: Error {}
     let work = ResultOperation { 1 }
     queue.addOperation(work)
@@ -75,7 +75,7 @@ import Testing
     #expect(work.isExecuting)
   }
 
-  @Test func `may leave out the label, even if the condition throws`() throws {
+  @Test func `a run until a condition may omit the label`() throws {
     let work = ResultOperation(name: "work") { 1 }
     queue.addOperation(work)
     try simulation.run { work.isExecuting }
@@ -84,7 +84,7 @@ import Testing
     #expect(work.isFinished)
   }
 
-  @Test func `fails a schedule of an exploration in the same line`() throws {
+  @Test func `a run until a condition fails an exploration's schedule`() throws {
     let failure = try #require(
       #expect(throws: ScheduleFailure.self) {
         try exploreSchedules { simulation in

@@ -13,13 +13,13 @@ private struct Flaw: Error, Equatable {}
     AdvancedOperationQueue(environment: simulation.environment)
   }
 
-  @Test func `gives its value, and what it throws`() throws {
+  @Test func `simulated code returns its value and throws its errors`() throws {
     #expect(try simulation.run { 42 } == 42)
     #expect(throws: Flaw.self) { try simulation.run { throw Flaw() } }
     try simulation.run {}
   }
 
-  @Test func `awaits operations and sleeps in virtual time`() throws {
+  @Test func `simulated code awaits operations and sleeps in virtual time`() throws {
     let queue = queue()
     let environment = simulation.environment
     let value = try simulation.run {
@@ -36,7 +36,7 @@ private struct Flaw: Error, Equatable {}
     #expect(simulation.now == .seconds(100))
   }
 
-  @Test func `returns before what it didn't await has ended`() throws {
+  @Test func `simulated code returns before operations that it didn't await`() throws {
     let queue = queue()
     let held = HeldOperation(name: "held")
     let later = AdvancedOperation()
@@ -48,7 +48,7 @@ private struct Flaw: Error, Equatable {}
     #expect(later.isFinished)
   }
 
-  @Test func `runs child tasks and actors in the simulation`() throws {
+  @Test func `simulated code runs child tasks and actors in the simulation`() throws {
     actor Sum {
       var total = 0
       func add(_ number: Int) { total += number }
@@ -70,7 +70,7 @@ private struct Flaw: Error, Equatable {}
     #expect(simulation.now == .seconds(10))
   }
 
-  @Test func `opens scopes in the simulation`() throws {
+  @Test func `simulated code opens scopes in the simulation`() throws {
     let now = try simulation.run {
       try await withOperations { scope in
         let clock = scope.environment.clock
@@ -85,7 +85,7 @@ private struct Flaw: Error, Equatable {}
     #expect(now == .seconds(7))
   }
 
-  @Test func `is the same for equal seeds`() throws {
+  @Test func `simulated code behaves the same for equal seeds`() throws {
     func log(_ seed: UInt64) throws -> String {
       let simulation = SimulatedEnvironment(seed: seed)
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -100,7 +100,7 @@ private struct Flaw: Error, Equatable {}
     #expect(Set(try (1...20).map { try log($0) }).count > 10)
   }
 
-  @Test func `that leaves is named with what to do about it, and cancelled`() throws {
+  @Test func `code that leaves the simulation is named with a remedy and cancelled`() throws {
     let isCancelled = Locked(false)
     let failure = #expect(throws: ExpectationFailure.self) {
       try simulation.run(line: 17) {
@@ -119,7 +119,7 @@ private struct Flaw: Error, Equatable {}
     #expect(isCancelled.withLock { $0 })
   }
 
-  @Test func `that awaits what has left names that`() throws {
+  @Test func `code that awaits a stray operation names it`() throws {
     let queue = queue()
     let failure = #expect(throws: ExpectationFailure.self) {
       try simulation.run {
@@ -132,21 +132,21 @@ private struct Flaw: Error, Equatable {}
     #expect(failure?.message.contains("“leaver” is executing") == true)
   }
 
-  @Test func `that awaits an operation that isn't added anywhere has not returned`() throws {
+  @Test func `code that awaits an operation in no queue fails the run`() throws {
     let forgotten = ResultOperation { 1 }
     #expect(throws: ExpectationFailure.self) {
       try simulation.run { try await forgotten.value }
     }
   }
 
-  @Test func `finds the task-locals of the test`() throws {
+  @Test func `simulated code has the task-locals of the test`() throws {
     let name = try TaskLocalName.$current.withValue("outer") {
       try simulation.run { TaskLocalName.current }
     }
     #expect(name == "outer")
   }
 
-  @Test func `beside a condition to run until`() throws {
+  @Test func `code and conditions to run until can be used together`() throws {
     let queue = queue()
     let held = HeldOperation()
     queue.addOperation(held)
@@ -157,7 +157,7 @@ private struct Flaw: Error, Equatable {}
     #expect(held.isFinished)
   }
 
-  @Test func `is a condition if it returns a Bool, awaits nothing, and its value isn't used`()
+  @Test func `a synchronous closure that returns an unused Bool is a condition`()
     throws
   {
     let queue = queue()

@@ -38,18 +38,18 @@ private struct Offline: Error {}
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `gives the same log for the same seed`(seed: UInt64) {
+  func `a simulation writes the same log for the same seed`(seed: UInt64) {
     let first = log(seed: seed)
     #expect(!first.isEmpty)
     #expect(log(seed: seed) == first)
   }
 
-  @Test func `gives other interleavings for other seeds`() {
+  @Test func `a simulation uses other interleavings for other seeds`() {
     let logs = Set((1...20).map { log(seed: UInt64($0)) })
     #expect(logs.count == 20)
   }
 
-  @Test func `gives the same log in another process`() async throws {
+  @Test func `a simulation writes the same log in another process`() async throws {
     // Addresses and hashes differ between processes; nothing of them may show.
     let here = log(seed: 7)
     let result = await #expect(
@@ -60,7 +60,7 @@ private struct Offline: Error {}
     #expect(String(decoding: text, as: UTF8.self).contains("log:" + here + "end"))
   }
 
-  @Test func `starts operations in every order`() {
+  @Test func `a simulation starts operations in every order`() {
     var orders: Set<[Int]> = []
     for seed in 1...200 as ClosedRange<UInt64> {
       let simulation = SimulatedEnvironment(seed: seed)
@@ -75,7 +75,7 @@ private struct Offline: Error {}
     #expect(orders.count == 6)
   }
 
-  @Test func `moves time to the next timer, and no further`() {
+  @Test func `a simulation advances time to the next timer and no further`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let times = Locked<[Duration]>([])
@@ -120,7 +120,7 @@ private struct Offline: Error {}
     #expect(simulation.now == .seconds(1))
   }
 
-  @Test func `does nothing before it is told to`() {
+  @Test func `a simulation does nothing until it is run`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let operation = AdvancedOperation()
@@ -164,7 +164,7 @@ private struct Offline: Error {}
     deinit { count.add(-1) }
   }
 
-  @Test func `keeps nothing when it was cancelled, run and released`() {
+  @Test func `a simulation that was cancelled, run and released retains nothing`() {
     let count = Count()
     weak var queue: AdvancedOperationQueue?
     do {
@@ -184,7 +184,7 @@ private struct Offline: Error {}
     #expect(queue == nil && count.value == 0)
   }
 
-  @Test func `may be released while its operations are used, of which none goes on`() {
+  @Test func `a simulation may be released while its operations are used`() {
     let ended = Locked(0)
     var environment: OperationEnvironment?
     let operations = (0..<3).map { number in

@@ -5,11 +5,11 @@ import Dispatch
 import Testing
 
 @Suite struct `A simulation` {
-  @Test func `tells its seed`() {
+  @Test func `a simulation returns its seed`() {
     #expect(SimulatedEnvironment(seed: 17).seed == 17)
   }
 
-  @Test func `says what happened when, in its log`() {
+  @Test func `a simulation logs each event with its time`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let operation = ResultOperation(name: "work") {
@@ -34,7 +34,7 @@ import Testing
     )
   }
 
-  @Test func `goes on with what was added in between`() {
+  @Test func `a simulation continues with operations that were added between runs`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     for _ in 0..<3 {
@@ -91,7 +91,7 @@ import Testing
     )
   }
 
-  @Test func `runs on two threads at once trap, and both calls are named`() async throws {
+  @Test func `running a simulation on two threads traps and names both calls`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...10)
-  func `are those of the task that yields`(seed: UInt64) {
+  func `steps of a yielding body have the name of its task`(seed: UInt64) {
     let simulation = SimulatedEnvironment(seed: seed)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let counts = [("alpha", 1), ("beta", 2)]
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...10)
-  func `tell the tasks apart that share an actor`(seed: UInt64) throws {
+  func `step names distinguish tasks that share an actor`(seed: UInt64) throws {
     actor Count {
       var number = 0
       func add() { number += 1 }
@@ -66,7 +66,7 @@ import Testing
     )
   }
 
-  @Test func `have a number for a second task of the same operation`() {
+  @Test func `a second task of an operation has a number in its name`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     queue.addOperation(

@@ -20,7 +20,7 @@ import Testing
     return operation
   }
 
-  @Test func `are taken one at a time, and named while they are pending`() {
+  @Test func `steps are taken one at a time and named while pending`() {
     let (simulation, _) = Self.world(ResultOperation(name: "work") {})
     #expect(simulation.pending == ["worker of imports"])
     #expect(simulation.step())
@@ -32,7 +32,7 @@ import Testing
     #expect(!simulation.step())
   }
 
-  @Test func `are told apart when their operations have the same name`() {
+  @Test func `steps of operations with equal names are distinguished`() {
     let (simulation, _) = Self.world(Self.named("same"), Self.named("same"))
     simulation.step()
     simulation.step()
@@ -100,7 +100,7 @@ import Testing
     #expect(states == ["ready", "executing", "finished"])
   }
 
-  @Test func `what one step does between a decision and a start counts`() {
+  @Test func `a cancel between a decision and a start prevents the body`() {
     // The start was decided, and the cancel came in between: the body is not entered.
     let ran = Locked(false)
     let operation = BlockOperation { ran.withLock { $0 = true } }
@@ -134,7 +134,7 @@ import Testing
     ResultOperation(name: "leaver") { try await Task.detached { try await wait.wait() }.value }
   }
 
-  @Test func `is named, with its last step`() {
+  @Test func `an operation that leaves the simulation is named with its last step`() {
     let wait = AsyncWait()
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -150,7 +150,7 @@ import Testing
     wait.finish()
   }
 
-  @Test func `is not what waits for a timer, a slot, a child, or the test`() {
+  @Test func `an operation that waits in the simulation isn't a stray`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let probed = AdvancedOperation()
@@ -172,7 +172,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `by another clock than that of the simulation is named with what to do`() throws {
+  @Test func `an operation that sleeps by another clock is named with a remedy`() throws {
     /// A clock that stands still.
     final class Still: OperationClock.Source {
       let identity = ClockIdentity()
@@ -213,7 +213,7 @@ import Testing
     #expect(next.isFinished)
   }
 
-  @Test func `fails an exploration`() throws {
+  @Test func `an operation that leaves the simulation fails an exploration`() throws {
     // One for each schedule, because a failure is run again.
     let waits = Locked<[AsyncWait]>([])
     let failure = #expect(throws: ScheduleFailure.self) {

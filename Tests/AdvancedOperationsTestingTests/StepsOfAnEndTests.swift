@@ -7,7 +7,7 @@ import Testing
 @Suite struct `The end of an operation, in all schedules` {
   private struct Flaw: Error {}
 
-  @Test func `is followed by dependents before or after its claims are given back`() throws {
+  @Test func `dependents start before or after an operation's claims are released`() throws {
     let kinds = Locked<Set<String>>([])
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -25,7 +25,7 @@ import Testing
     #expect(kinds.withLock { $0 } == ["true", "false"])
   }
 
-  @Test func `is followed by dependents before or after its group has counted it`() throws {
+  @Test func `dependents start before or after the group has counted an operation`() throws {
     let counts = Locked<Set<Int64>>([])
     let report = try exploreSchedules { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)

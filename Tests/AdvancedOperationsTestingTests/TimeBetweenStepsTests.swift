@@ -8,7 +8,7 @@ private struct Offline: Error {}
 /// What the guides say about time in a simulation.
 @Suite struct `Time in a simulation` {
   @Test(arguments: SimulatedEnvironment.seeds)
-  func `doesn't reach a time limit between the steps of a body that doesn't sleep`(
+  func `a timeout doesn't pass between steps of a body that doesn't sleep`(
     seed: UInt64
   ) throws {
     let simulation = SimulatedEnvironment(seed: seed)
@@ -22,7 +22,7 @@ private struct Offline: Error {}
   }
 
   @Test(arguments: [false, true])
-  func `separates attempts only by a delay`(hasDelay: Bool) throws {
+  func `virtual time separates attempts only by a delay`(hasDelay: Bool) throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let policy: RetryPolicy =
@@ -66,7 +66,7 @@ private struct Offline: Error {}
 
 @MainActor @Suite struct `A model of the main actor` {
   @Test(arguments: SimulatedEnvironment.seeds)
-  func `is tested with a task, and runs of the simulation between its parts`(
+  func `a model of the main actor is tested between runs of the simulation`(
     seed: UInt64
   ) async throws {
     let simulation = SimulatedEnvironment(seed: seed)
@@ -85,7 +85,7 @@ private struct Offline: Error {}
     #expect(simulation.now == .seconds(1))
   }
 
-  @Test func `is seen while it waits for an operation`() async throws {
+  @Test func `a test sees a main actor model that waits for an operation`() async throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let model = Model(AdvancedOperationQueue(environment: simulation.environment))
     let loading = Task { try await model.load() }

@@ -17,7 +17,7 @@ import Testing
     try? operation.result?.get()
   }
 
-  @Test func `begins at zero and stands still`() {
+  @Test func `virtual time begins at zero and doesn't advance by itself`() {
     let simulation = SimulatedEnvironment(seed: 1)
     #expect(simulation.now == .zero)
     #expect(simulation.environment.clock.now == .zero)
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: UInt64(1)...20)
-  func `moves from one wake to the next`(seed: UInt64) {
+  func `virtual time advances from one wake to the next`(seed: UInt64) {
     let simulation = SimulatedEnvironment(seed: seed)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let durations: [Duration] = [.seconds(86_400), .milliseconds(1), .seconds(5), .seconds(5)]
@@ -37,7 +37,7 @@ import Testing
     #expect(simulation.now == .seconds(86_400))
   }
 
-  @Test func `advances by what is asked for, and does what is due until then`() {
+  @Test func `advancing virtual time by an amount runs everything due until then`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let (early, late) = (Self.sleeper(.seconds(5)), Self.sleeper(.seconds(15)))
