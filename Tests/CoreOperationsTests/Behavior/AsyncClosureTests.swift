@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `An async closure` {
-  @Test func `runs as an operation of its queue`() async throws {
+  @Test func `an async closure runs as an operation of its queue`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<200 {
@@ -16,7 +16,7 @@ import Testing
     #expect(ran.now == 200)
   }
 
-  @Test func `holds its slot until it returned`() async throws {
+  @Test func `an async closure holds its slot until it returns`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
     let running = Tally()
@@ -32,7 +32,7 @@ import Testing
     #expect(running.now == 0)
   }
 
-  @Test func `is executing while it is suspended, and finished when it returned`() async throws {
+  @Test func `a suspended async closure is executing until it returns`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let started = Gate()
@@ -55,7 +55,7 @@ import Testing
     #expect(!operation.isExecuting)
   }
 
-  @Test func `has its task cancelled with its operation`() async throws {
+  @Test func `cancelling an async closure's operation cancels its task`() async throws {
     let queue = OperationQueue()
     let started = Gate()
     let seen = Log<Bool>()
@@ -78,7 +78,7 @@ import Testing
     #expect(operation.isCancelled)
   }
 
-  @Test func `that was cancelled keeps its slot until it returned`() async throws {
+  @Test func `a cancelled async closure keeps its slot until it returns`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let started = Gate()
@@ -96,7 +96,7 @@ import Testing
     try await next.untilFinished()
   }
 
-  @Test func `that was cancelled before its turn never runs`() async throws {
+  @Test func `an async closure that is cancelled before its start never runs`() async throws {
     let queue = OperationQueue()
     queue.isSuspended = true
     let ran = Tally()
@@ -123,7 +123,8 @@ import Testing
     }
   }
 
-  @Test func `cancelled while its task is being made has a cancelled task, on its executor`() {
+  @Test
+  func `an async closure that is cancelled during task creation runs cancelled on its executor`() {
     let executor = TaskGate()
     let queue = OperationQueue(executor: executor)
     let seen = Log<Bool>()
@@ -134,7 +135,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `cancelled at any moment leaves once`() async throws {
+  @Test func `an async closure that is cancelled at any moment leaves once`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<Effort.rounds(300) {
@@ -151,7 +152,7 @@ import Testing
     #expect(ran.now == 0)
   }
 
-  @Test func `is released when it returned`() async {
+  @Test func `an async closure is released after it has returned`() async {
     let live = LiveCount()
     let queue = OperationQueue()
     do {
@@ -165,7 +166,7 @@ import Testing
     #expect(live.made == 1)
   }
 
-  @Test func `may be a closure that only sometimes waits`() async throws {
+  @Test func `an async closure may suspend only sometimes`() async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     queue.maxConcurrentOperationCount = 1
@@ -179,7 +180,7 @@ import Testing
     #expect(log.entries == ["plain", "async", "barrier"])
   }
 
-  @Test func `sees a cancel before it has suspended`() async throws {
+  @Test func `an async closure sees a cancel before its first suspension`() async throws {
     let queue = OperationQueue()
     let started = Gate()
     queue.addOperation { () async -> Void in

@@ -19,7 +19,7 @@ import Testing
     queue.addBarrierBlock { [log] in log.add(name) }
   }
 
-  @Test func `run after everything before and before everything behind`() {
+  @Test func `barriers run after all earlier operations and before all later ones`() {
     add("1")
     addBarrier("barrier")
     add("2", priority: .veryHigh)
@@ -27,7 +27,7 @@ import Testing
     #expect(log.entries == ["1", "barrier", "2"])
   }
 
-  @Test func `keep their order, with and without operations between`() {
+  @Test func `barriers keep their order with or without operations between them`() {
     addBarrier("a")
     addBarrier("b")
     add("1")
@@ -39,7 +39,7 @@ import Testing
     #expect(log.entries == ["a", "b", "1", "2", "c", "d", "3"])
   }
 
-  @Test func `run in an empty queue at once`() async throws {
+  @Test func `a barrier runs immediately in an empty queue`() async throws {
     let queue = OperationQueue()
     let ran = Gate()
     queue.addBarrierBlock { ran.open() }
@@ -47,7 +47,7 @@ import Testing
     #expect(ran.isOpen)
   }
 
-  @Test func `wait for asynchronous operations to say that they are over`() {
+  @Test func `a barrier waits until asynchronous operations report their end`() {
     let operation = SelfKept()
     queue.addOperation(operation)
     addBarrier("barrier")
@@ -58,7 +58,7 @@ import Testing
     #expect(log.entries == ["barrier"])
   }
 
-  @Test func `wait for what came between them and the barrier before`() {
+  @Test func `a barrier waits for operations behind the previous barrier`() {
     addBarrier("a")
     let operation = SelfKept()
     queue.addOperation(operation)
@@ -70,7 +70,7 @@ import Testing
     #expect(log.entries == ["a", "b"])
   }
 
-  @Test func `don't wait for completion blocks`() {
+  @Test func `a barrier doesn't wait for completion blocks`() {
     let operation = Operation()
     operation.completionBlock = { [log] in log.add("block") }
     queue.addOperation(operation)
@@ -81,7 +81,7 @@ import Testing
     #expect(log.entries == ["barrier", "block"])
   }
 
-  @Test func `run though what was between them was cancelled and left before the first`() {
+  @Test func `a barrier runs even if operations before it were cancelled and left`() {
     let holder = SelfKept()
     queue.addOperation(holder)
     addBarrier("a")
@@ -101,7 +101,7 @@ import Testing
     #expect(log.entries == ["a", "b", "3"])
   }
 
-  @Test func `are no operations and are waited for`() async throws {
+  @Test func `a barrier isn't counted as an operation but waits include it`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     let started = Gate()
@@ -121,7 +121,7 @@ import Testing
     #expect(try await wait.value)
   }
 
-  @Test func `obey suspension`() {
+  @Test func `a barrier doesn't run in a suspended queue`() {
     queue.isSuspended = true
     addBarrier("barrier")
     executor.runAll()
@@ -131,7 +131,7 @@ import Testing
     #expect(log.entries == ["barrier"])
   }
 
-  @Test func `take a slot`() {
+  @Test func `a barrier takes a slot`() {
     queue.maxConcurrentOperationCount = 0
     addBarrier("barrier")
     executor.runAll()
@@ -141,7 +141,7 @@ import Testing
     #expect(log.entries == ["barrier"])
   }
 
-  @Test func `are not cancelled by cancelling all operations`() {
+  @Test func `cancelling all operations doesn't cancel barriers`() {
     add("1")
     addBarrier("barrier")
     add("2")
@@ -164,7 +164,7 @@ import Testing
     #expect(log.entries == ["a", "1", "b", "2", "from a", "barrier from a"])
   }
 
-  @Test func `run alone`() async throws {
+  @Test func `a barrier runs alone`() async throws {
     let queue = OperationQueue()
     let running = Tally()
     let crowd = Log<Int>()
@@ -187,7 +187,7 @@ import Testing
     #expect(crowd.entries.allSatisfy { $0 == 0 })
   }
 
-  @Test func `hold back what becomes ready behind them, in the order of adding`() {
+  @Test func `operations that become ready behind a barrier run in adding order`() {
     let front = SelfKept()
     queue.addOperation(front)
     addBarrier("barrier")

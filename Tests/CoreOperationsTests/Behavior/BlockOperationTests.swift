@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [2, 3, 8])
-  func `runs its blocks at the same time`(count: Int) async throws {
+  func `a block operation runs its blocks at the same time`(count: Int) async throws {
     let running = Tally()
     let operation = rendezvous(count, running)
     #expect(operation.executionBlocks.count == count)
@@ -30,7 +30,7 @@ import Testing
     #expect(operation.executionBlocks.isEmpty)
   }
 
-  @Test func `started by hand, returns when all its blocks have ended`() async {
+  @Test func `a manually started block operation returns after all its blocks`() async {
     let operation = rendezvous(4)
     let first = Log<UInt>()
     let (isFinished, thread) = await onThread {
@@ -43,7 +43,7 @@ import Testing
     #expect(first.entries == [thread])
   }
 
-  @Test func `is not finished before its last block has ended`() async throws {
+  @Test func `a block operation isn't finished before its last block ends`() async throws {
     let gates = (0..<2).map { _ in Gate() }
     let begun = Countdown(2)
     let operation = BlockOperation()
@@ -63,7 +63,7 @@ import Testing
     try await operation.untilFinished()
   }
 
-  @Test func `takes one slot whatever the number of its blocks`() async throws {
+  @Test func `a block operation takes one slot for any number of blocks`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let running = Tally()
@@ -73,14 +73,14 @@ import Testing
     #expect(running.peak == 3)
   }
 
-  @Test func `without blocks finishes`() async throws {
+  @Test func `a block operation without blocks finishes`() async throws {
     let operation = BlockOperation()
     #expect(operation.executionBlocks.isEmpty)
     OperationQueue().addOperation(operation)
     try await operation.untilFinished()
   }
 
-  @Test func `hands out its blocks until it starts`() {
+  @Test func `a block operation returns its blocks until it starts`() {
     let ran = Tally()
     let operation = BlockOperation { ran.add() }
     operation.addExecutionBlock { ran.add(10) }
@@ -91,7 +91,7 @@ import Testing
     #expect(operation.executionBlocks.isEmpty)
   }
 
-  @Test func `that was cancelled runs none of its blocks`() {
+  @Test func `a cancelled block operation runs none of its blocks`() {
     let ran = Tally()
     let operation = BlockOperation { ran.add() }
     operation.addExecutionBlock { ran.add() }
@@ -102,7 +102,7 @@ import Testing
     #expect(operation.executionBlocks.isEmpty)
   }
 
-  @Test func `runs all its blocks where the executor has one thread`() async throws {
+  @Test func `a block operation runs all its blocks even on a single thread`() async throws {
     let queue = OperationQueue(executor: OneThread())
     let ran = Tally()
     let operation = BlockOperation { ran.add() }
@@ -113,7 +113,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `runs each of many blocks once`() async throws {
+  @Test func `a block operation runs each of many blocks once`() async throws {
     let queue = OperationQueue()
     let ran = Log<Int>()
     let operations = (0..<20).map { part in
@@ -126,7 +126,7 @@ import Testing
     #expect(ran.entries.sorted() == Array(0..<1_000))
   }
 
-  @Test func `may be cancelled by one of its blocks, and the others end`() async throws {
+  @Test func `a block may cancel its operation while the other blocks run on`() async throws {
     let ran = Tally()
     let operation = BlockOperation()
     for _ in 0..<4 {

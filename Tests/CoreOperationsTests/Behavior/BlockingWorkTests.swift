@@ -27,7 +27,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `in one queue does not hold up another`() async throws {
+  @Test func `blocking work in one queue doesn't delay another queue`() async throws {
     let blocked = OperationQueue()
     let other = OperationQueue()
     let gate = Gate()
@@ -40,7 +40,7 @@ import Testing
     try await blocked.untilAllOperationsAreFinished()
   }
 
-  @Test func `in a completion block does not hold up operations`() async throws {
+  @Test func `a blocking completion block doesn't delay operations`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     let operations = (0..<20).map { _ in
@@ -55,7 +55,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `that waits for operations behind it in its own queue ends`() async throws {
+  @Test func `an operation may block for later operations of its own queue`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<20 {
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(.needsThreadPool("Dispatch counts no thread as blocked that wakes again and again"))
-  func `that polls makes room for what it waits for`() async throws {
+  func `polling operations leave threads to the operation they wait for`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     let sawIt = Tally()

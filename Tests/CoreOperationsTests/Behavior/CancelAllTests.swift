@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Cancelling all operations` {
-  @Test func `flags every one and lets none run`() {
+  @Test func `cancelling all operations marks each one and lets none run`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let ran = Tally()
@@ -19,7 +19,7 @@ import Testing
     #expect(ran.now == 0)
   }
 
-  @Test func `from inside an operation lets nothing behind it run`() {
+  @Test func `an operation that cancels all prevents later operations from running`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let ran = Tally()
@@ -52,7 +52,7 @@ import Testing
     #expect(ran.now == 0)
   }
 
-  @Test func `leaves what is added later alone`() {
+  @Test func `cancelling all operations doesn't affect later additions`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.addOperation(Operation())
@@ -100,7 +100,8 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `while others are added and finish leaves nothing behind`() async throws {
+  @Test
+  func `cancelling all operations during additions and ends leaves nothing behind`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 3
     let done = Countdown(2)

@@ -11,7 +11,7 @@ import Testing
 
   private func operation() -> BlockOperation { BlockOperation { [ran] in ran.add() } }
 
-  @Test func `in no queue only sets the flag`() {
+  @Test func `a cancel before enqueueing only sets the flag`() {
     let operation = operation()
     let dependency = Operation()
     operation.addDependency(dependency)
@@ -24,7 +24,7 @@ import Testing
     #expect(operation.cancellationReason == nil)
   }
 
-  @Test func `before the queue lets it leave without running`() {
+  @Test func `an operation that is cancelled before enqueueing leaves without running`() {
     let operation = operation()
     operation.addDependency(Operation())
     operation.cancel()
@@ -36,7 +36,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `before a start by hand finishes it without running`() {
+  @Test func `a cancel before a manual start finishes the operation without running it`() {
     let operation = operation()
     operation.addDependency(Operation())
     operation.cancel()
@@ -45,7 +45,7 @@ import Testing
     #expect(ran.now == 0)
   }
 
-  @Test func `while it waits ends the wait`() {
+  @Test func `a cancelled operation stops waiting for its dependencies`() {
     let never = Operation()
     let operation = operation()
     operation.addDependency(never)
@@ -65,7 +65,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `makes it leave ahead of others`() {
+  @Test func `a cancelled operation leaves before others`() {
     let order = Log<Int>()
     let operations = (0..<4).map { number in
       SelfKept { operation in
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `makes it leave without a slot`() {
+  @Test func `a cancelled operation leaves without a slot`() {
     queue.maxConcurrentOperationCount = 1
     let holder = SelfKept()
     let operations = (0..<5).map { _ in operation() }
@@ -107,7 +107,7 @@ import Testing
     #expect(ran.now == 1)
   }
 
-  @Test func `while it executes leaves it to look at the flag`() {
+  @Test func `a cancel during execution only sets the flag`() {
     let seen = Log<Bool>()
     final class Looks: Operation, @unchecked Sendable {
       let seen: Log<Bool>
@@ -128,7 +128,7 @@ import Testing
     #expect(operation.isCancelled)
   }
 
-  @Test func `after the end does nothing`() {
+  @Test func `a cancel after the end does nothing`() {
     let operation = operation()
     queue.addOperation(operation)
     executor.runAll()
@@ -137,7 +137,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `in a suspended queue takes effect when that is resumed`() {
+  @Test func `a cancel in a suspended queue takes effect when that resumes`() {
     queue.isSuspended = true
     let operation = operation()
     queue.addOperation(operation)
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `behind a barrier makes it leave at once`(waits: Bool) {
+  func `an operation that is cancelled behind a barrier leaves immediately`(waits: Bool) {
     let front = SelfKept()
     let behind = operation()
     if waits { behind.addDependency(Operation()) }
@@ -171,7 +171,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `with a limit of 0 lets it leave`() {
+  @Test func `a cancelled operation leaves a queue with a limit of 0`() {
     queue.maxConcurrentOperationCount = 0
     let operations = (0..<3).map { _ in operation() }
     queue.addOperations(operations)
@@ -180,7 +180,7 @@ import Testing
     #expect(operations.map { $0.isFinished } == [true, true, false])
   }
 
-  @Test func `runs a completion block`() {
+  @Test func `a cancelled operation runs its completion block`() {
     let completions = Tally()
     let operation = operation()
     operation.completionBlock = { completions.add() }
@@ -191,7 +191,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `from many threads at once is one cancel`() async throws {
+  @Test func `simultaneous cancels from many threads have the effect of one`() async throws {
     let queue = OperationQueue()
     for _ in 0..<Effort.rounds(200) {
       let never = Operation()

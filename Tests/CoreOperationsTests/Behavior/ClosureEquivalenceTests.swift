@@ -6,7 +6,7 @@ import Testing
 @Suite(.watched, .heavy) struct `Closures and block operations` {
   private static let seeds = Effort.seeds(300)
 
-  @Test func `do the same in every step`() {
+  @Test func `closures and block operations behave the same in every step`() {
     var (longest, cancelled) = (0, 0)
     for seed in Self.seeds {
       let program = ClosureProgram(seed: seed, .stepped)
@@ -20,7 +20,7 @@ import Testing
     #expect(cancelled > (Effort.isOrdinary ? 0 : 50))
   }
 
-  @Test func `run in the same order on threads, one at a time`() async throws {
+  @Test func `closures and block operations run in the same order in serial queues`() async throws {
     for seed in Self.seeds {
       let program = ClosureProgram(seed: seed, .oneAtATime)
       let closures = try await program.threaded(.closures)
@@ -30,7 +30,9 @@ import Testing
   }
 
   @Test(arguments: [2, 3, -1])
-  func `run the same between barriers on threads, several at a time`(limit: Int) async throws {
+  func `closures and block operations run the same between barriers on threads`(
+    limit: Int
+  ) async throws {
     for seed in Self.seeds {
       let program = ClosureProgram(seed: seed, .together)
       let closures = try await program.threaded(.closures, limit: limit)

@@ -18,7 +18,7 @@ import Testing
 
   // MARK: While it waits
 
-  @Test func `is a ready block operation of the queue, and the same one each time`() {
+  @Test func `a queued closure is listed as the same ready block operation each time`() {
     for _ in 0..<5 { queue.addOperation {} }
     let operations = queue.operations
     #expect(operations.count == 5)
@@ -31,7 +31,7 @@ import Testing
     #expect(queue.operationCount == 5)
   }
 
-  @Test func `runs in its place, among closures before and after the look`() {
+  @Test func `a listed closure runs in its place among other closures`() {
     let log = Log<Int>()
     for number in 0..<3 { queue.addOperation { log.add(number) } }
     let operations = queue.operations
@@ -44,7 +44,7 @@ import Testing
     #expect(queue.operations.isEmpty)
   }
 
-  @Test func `can be cancelled by itself, and lets go of what it captured`() throws {
+  @Test func `a listed closure can be cancelled and releases its captures`() throws {
     let (log, live) = (Log<Int>(), LiveCount())
     for number in 0..<3 {
       let token = Token(live)
@@ -62,7 +62,7 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func `takes a priority and a dependency`() {
+  @Test func `a listed closure accepts a priority and a dependency`() {
     let log = Log<Int>()
     for number in 0..<4 { queue.addOperation { log.add(number) } }
     let operations = queue.operations
@@ -72,7 +72,7 @@ import Testing
     #expect(log.entries == [2, 1, 3, 0])
   }
 
-  @Test func `takes another block, which runs with it`() throws {
+  @Test func `a listed closure accepts another block that runs with it`() throws {
     let ran = Tally()
     queue.addOperation { ran.add() }
     let operation = try #require(queue.operations.first as? BlockOperation)
@@ -83,7 +83,7 @@ import Testing
     #expect(operation.executionBlocks.isEmpty)
   }
 
-  @Test func `is in the text of the queue`() {
+  @Test func `closures are part of a queue's description`() {
     queue.name = "uploads"
     for _ in 0..<9 { queue.addOperation {} }
     #expect(queue.description == "uploads (9 operations)")
@@ -93,7 +93,7 @@ import Testing
 
   // MARK: While it runs
 
-  @Test func `from within is the executing operation, the same one each time`() throws {
+  @Test func `a running closure is listed as the same executing operation each time`() throws {
     let (seen, others) = (Log<[Operation]>(), Log<Operation?>())
     queue.addOperation { [queue] in
       seen.add(queue.operations)
@@ -113,7 +113,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `from within is the operation that it was when it waited`() throws {
+  @Test func `a running closure is the operation that was listed before`() throws {
     let seen = Log<Operation?>()
     queue.addOperation { seen.add(CurrentCode.callers.first) }
     queue.addOperation { [queue] in seen.add(queue.operations.first) }
@@ -123,7 +123,7 @@ import Testing
     #expect(zip(seen.entries, operations).allSatisfy { $0 === $1 })
   }
 
-  @Test func `has no blocks left, and can't be given one`() async throws {
+  @Test func `a running closure has no blocks left and accepts none`() async throws {
     let blocks = Log<Int>()
     queue.addOperation { [queue] in
       blocks.add((queue.operations.first as? BlockOperation)?.executionBlocks.count ?? -1)
@@ -143,7 +143,7 @@ import Testing
     )
   }
 
-  @Test func `from another thread is executing, and finished once it has returned`() async throws {
+  @Test func `a listed closure is executing until it has returned`() async throws {
     let queue = OperationQueue()
     for _ in 0..<100 {
       let (started, gate, returned) = (Gate(), Gate(), Tally())
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func `lets its dependents run when it has returned, and not before`() async throws {
+  @Test func `a listed closure's dependents run after it has returned`() async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     let (started, gate) = (Gate(), Gate())
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `runs a completion block that it was given, and stays until that has returned`(
+  func `a listed closure runs its completion block and stays until that returns`(
     isLate: Bool
   ) {
     let log = Log<String>()
@@ -200,7 +200,7 @@ import Testing
     #expect(log.entries == ["closure 1", "completion 1", "empty"])
   }
 
-  @Test func `tells its end to who observes it`() {
+  @Test func `a listed closure notifies observers of its properties about its end`() {
     let log = Log<String>()
     queue.addOperation { [queue] in
       let tokens = queue.operations.prefix(1).flatMap { operation in
@@ -220,7 +220,7 @@ import Testing
     #expect(log.count == 2)
   }
 
-  @Test func `is cancelled with all, and goes on to its end`() throws {
+  @Test func `a running closure is cancelled with all operations and keeps running`() throws {
     let (seen, ran) = (Log<[Bool]>(), Tally())
     queue.addOperation { [queue] in
       let own = queue.operations.first
@@ -235,7 +235,7 @@ import Testing
     #expect(operations.allSatisfy { $0.isFinished && $0.isCancelled })
   }
 
-  @Test func `is released by its queue once it has returned`() {
+  @Test func `a listed closure is released by its queue after it has returned`() {
     let (kept, live) = (Log<@Sendable () -> Bool>(), LiveCount())
     let token = Token(live)
     queue.addOperation { [queue] in
@@ -251,7 +251,7 @@ import Testing
 
   // MARK: At any time
 
-  @Test(.heavy) func `from threads, while others come and run, is there once and ends`()
+  @Test(.heavy) func `a closure that threads list during execution is one operation and ends`()
     async throws
   {
     let queue = OperationQueue()

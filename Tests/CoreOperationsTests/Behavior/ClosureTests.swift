@@ -13,7 +13,7 @@ import Testing
   // MARK: Order
 
   @Test(arguments: [1, 4])
-  func `runs once, in the order of adding`(limit: Int) {
+  func `a closure runs once in the order of adding`(limit: Int) {
     queue.maxConcurrentOperationCount = limit
     let log = Log<Int>()
     for number in 0..<200 { queue.addOperation { log.add(number) } }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: 0..<16)
-  func `keeps its place among ready operations of the same priority`(pattern: Int) {
+  func `a closure keeps its place among ready operations of equal priority`(pattern: Int) {
     queue.maxConcurrentOperationCount = 1
     let log = Log<Int>()
     for number in 0..<64 {
@@ -39,7 +39,7 @@ import Testing
     #expect(log.entries == Array(0..<64))
   }
 
-  @Test func `comes behind a more urgent operation and before a less urgent one`() {
+  @Test func `a closure runs after more urgent operations and before less urgent ones`() {
     queue.isSuspended = true
     queue.maxConcurrentOperationCount = 1
     let log = Log<String>()
@@ -57,7 +57,7 @@ import Testing
     #expect(log.entries == ["high", "first", "second", "third", "low"])
   }
 
-  @Test func `comes behind what was added before it, even if that becomes ready later`() {
+  @Test func `a closure runs after earlier operations even if they become ready later`() {
     queue.maxConcurrentOperationCount = 1
     let log = Log<String>()
     let (early, late) = (Operation(), Operation())
@@ -75,7 +75,7 @@ import Testing
 
   // MARK: Counting
 
-  @Test func `is counted from when it was added until it has returned`() {
+  @Test func `a closure counts as an operation until it has returned`() {
     queue.maxConcurrentOperationCount = 1
     let counts = Log<Int>()
     for number in 1...4 {
@@ -87,7 +87,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `is part of the progress, which begins anew on an empty queue`() {
+  @Test func `a closure counts in the progress that restarts on an empty queue`() {
     let executor = ManualExecutor(operationsPerWorker: 1)
     let queue = OperationQueue(executor: executor)
     let progress = queue.progress
@@ -108,7 +108,7 @@ import Testing
     #expect(progress.completedUnitCount == 2)
   }
 
-  @Test func `is told to who observes the count, also one that was there before`() {
+  @Test func `observers of the operation count are notified about closures`() {
     queue.addOperation {}
     let counts = Log<Int>()
     let token = queue.observe(\.operationCount, options: [.initial, .new]) { _, change in
@@ -129,7 +129,7 @@ import Testing
   // MARK: Slots
 
   @Test(arguments: [(1, ["begins", "ends", "next"]), (2, ["begins", "next", "ends"])])
-  func `holds one slot until it has returned`(limit: Int, order: [String]) {
+  func `a closure holds one slot until it has returned`(limit: Int, order: [String]) {
     queue.maxConcurrentOperationCount = limit
     let log = Log<String>()
     queue.addOperation { [queue, executor] in
@@ -144,7 +144,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `shares the slots with operations`() {
+  @Test func `a closure shares the slots with operations`() {
     queue.maxConcurrentOperationCount = 2
     let holder = SelfKept()
     let log = Log<String>()
@@ -163,7 +163,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `waits while the limit is 0, whenever that is set`() {
+  @Test func `a closure waits while the limit is 0`() {
     queue.maxConcurrentOperationCount = 0
     let ran = Tally()
     queue.addOperation { [queue] in
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `on threads reaches the limit and never exceeds it`(limit: Int) async throws {
+  func `closures on threads reach the limit and never exceed it`(limit: Int) async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = limit
     let running = Tally()
@@ -206,7 +206,7 @@ import Testing
     #expect(running.peak == limit)
   }
 
-  @Test func `is started at once when the limit is raised`() async throws {
+  @Test func `a raised limit starts a waiting closure immediately`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let (gate, started) = (Gate(), Gate())
@@ -222,7 +222,7 @@ import Testing
 
   // MARK: Suspension
 
-  @Test func `isn't started by a suspended queue`() {
+  @Test func `a suspended queue starts no closure`() {
     queue.isSuspended = true
     let ran = Tally()
     for _ in 0..<10 { queue.addOperation { ran.add() } }
@@ -234,7 +234,7 @@ import Testing
     #expect(ran.now == 10)
   }
 
-  @Test func `that suspends its queue is the last to run`() {
+  @Test func `no closure starts after one that suspends its queue`() {
     queue.maxConcurrentOperationCount = 1
     let ran = Tally()
     queue.addOperation { [queue] in queue.isSuspended = true }
@@ -246,7 +246,7 @@ import Testing
     #expect(ran.now == 10)
   }
 
-  @Test func `isn't started while starts are held`() {
+  @Test func `a closure isn't started while starts are held`() {
     let ran = Tally()
     queue.addOperation { ran.add() }
     queue.withoutStarts {
@@ -260,7 +260,7 @@ import Testing
 
   // MARK: Where it runs
 
-  @Test func `finds its queue, again after that of another one`() {
+  @Test func `a closure sees its queue as current again after a nested queue`() {
     let innerExecutor = ManualExecutor()
     let inner = OperationQueue(executor: innerExecutor)
     let seen = Log<OperationQueue?>()
@@ -276,7 +276,7 @@ import Testing
     #expect(OperationQueue.current == nil)
   }
 
-  @Test func `runs on the dispatch queue that was set, and on the own executor again`() async throws
+  @Test func `a closure runs on the underlying dispatch queue until that is removed`() async throws
   {
     let queue = OperationQueue()
     let dispatch = DispatchQueue(label: "closures")
@@ -292,7 +292,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `that waits is an operation to who sets the dispatch queue`() async throws {
+  @Test func `setting the underlying queue traps while a closure waits`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.name = "uploads"
@@ -307,7 +307,7 @@ import Testing
     )
   }
 
-  @Test func `that runs is an operation to who sets the dispatch queue`() async throws {
+  @Test func `setting the underlying queue traps while a closure runs`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.name = "uploads"
@@ -322,7 +322,7 @@ import Testing
 
   // MARK: Adding more
 
-  @Test func `may add closures, which are waited for`() async {
+  @Test func `a closure may add closures that a wait includes`() async {
     let queue = OperationQueue()
     let ran = Tally()
     @Sendable func branch(_ depth: Int) {
@@ -338,7 +338,7 @@ import Testing
     #expect(count == 4_095)
   }
 
-  @Test func `may add the next by the ten thousand, on a small stack`() async {
+  @Test func `closures may add ten thousand successors on a small stack`() async {
     let left = await onThread(stackSize: 512 * 1_024) { () -> Int in
       let executor = ManualExecutor()
       let queue = OperationQueue(executor: executor)

@@ -11,7 +11,7 @@ import Testing
 
   // MARK: Waits
 
-  @Test func `ends when all have returned`() async throws {
+  @Test func `waiting for closures ends when all have returned`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for round in 1...200 {
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `begins while one runs and others wait, and ends with the last`() {
+  @Test func `waiting that begins while a closure runs ends with the last closure`() {
     queue.maxConcurrentOperationCount = 1
     let log = Log<String>()
     queue.addOperation { [queue] in queue.whenEmpty { log.add("empty") } }
@@ -41,7 +41,7 @@ import Testing
     #expect(log.entries.last == "at once")
   }
 
-  @Test func `includes barriers, which run after those before and before those behind`() {
+  @Test func `waiting for closures includes barriers in their order`() {
     queue.maxConcurrentOperationCount = 2
     let log = Log<String>()
     queue.addOperation { [queue, executor] in
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// In a process of its own: a state that has both waiting closures and members traps.
-  @Test func `knows all of them as in front of a barrier that comes after them`() async {
+  @Test func `a barrier has all earlier closures in front of it`() async {
     await #expect(processExitsWith: .success) {
       let (executor, log) = (ManualExecutor(), Log<String>())
       let queue = OperationQueue(executor: executor)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `of those before a barrier doesn't end before all have returned`() async throws {
+  @Test func `waiting for closures before a barrier ends after all have returned`() async throws {
     let queue = OperationQueue()
     let (before, behind, early, late) = (Tally(), Tally(), Tally(), Tally())
     for round in 1...100 {
@@ -113,7 +113,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test(.heavy) func `for operations behind them in their own queue ends`() async throws {
+  @Test(.heavy) func `a closure may wait for operations behind it in its queue`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<20 {
@@ -127,7 +127,7 @@ import Testing
     #expect(ran.now == 20)
   }
 
-  @Test func `in a closure, for another queue's, ends`() async throws {
+  @Test func `a closure may wait for another queue's closures`() async throws {
     let (queue, other) = (OperationQueue(), OperationQueue())
     let ran = Tally()
     let seen = Log<Int>()
@@ -140,7 +140,7 @@ import Testing
     #expect(seen.entries == [50])
   }
 
-  @Test func `for what is added to a full queue while a closure waits for it cancels that`()
+  @Test func `an operation is cancelled if a closure in the only slot waits for it`()
     async throws
   {
     let queue = OperationQueue()
@@ -154,7 +154,7 @@ import Testing
     #expect(awaited.cancellationReason is OperationCycleError)
   }
 
-  @Test func `by a closure that runs in the same queue traps`() async throws {
+  @Test func `a closure that waits for its own queue traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.name = "uploads"
@@ -168,7 +168,7 @@ import Testing
     )
   }
 
-  @Test func `by a closure that has the only slot traps`() async throws {
+  @Test func `a closure in the only slot that waits for a queued operation traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
@@ -186,7 +186,7 @@ import Testing
     )
   }
 
-  @Test func `that begins behind a barrier of the closure's own traps`() async throws {
+  @Test func `a closure that waits behind its own barrier traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.addOperation {
@@ -210,7 +210,7 @@ import Testing
     queue.addOperation { token.touch() }
   }
 
-  @Test func `what one captured is released before the next begins, and before the wait ends`() {
+  @Test func `a closure's captures are released before the next closure and the wait's end`() {
     queue.maxConcurrentOperationCount = 1
     let live = LiveCount()
     let alive = Log<Int>()
@@ -224,7 +224,7 @@ import Testing
     #expect(live.made == 3)
   }
 
-  @Test func `what one captured is released while that is counted, and may use the queue`() {
+  @Test func `a closure's captures may use the queue while they are released`() {
     queue.maxConcurrentOperationCount = 1
     let live = LiveCount()
     let counts = Log<Int>()
@@ -233,7 +233,7 @@ import Testing
     #expect(counts.entries == [3, 2, 1])
   }
 
-  @Test func `cancelled ones never run, and what they captured may use the queue`() {
+  @Test func `cancelled closures never run and their captures may use the queue`() {
     let live = LiveCount()
     let (ran, counts) = (Tally(), Log<Int>())
     for _ in 0..<3 {
@@ -252,7 +252,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `one that cancels all lets none of those behind it run, and all added later`() {
+  @Test func `a closure that cancels all stops earlier closures and no later ones`() {
     queue.maxConcurrentOperationCount = 1
     let live = LiveCount()
     let (ran, later) = (Tally(), Tally())
@@ -274,7 +274,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `keeps a queue alive that nothing else has, and no longer`() {
+  @Test func `closures keep their queue alive until the last has run`() {
     let (live, ran) = (LiveCount(), Tally())
     do {
       let queue = CountedQueue(live, executor)

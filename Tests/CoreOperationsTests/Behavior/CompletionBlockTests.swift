@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `A completion block` {
-  @Test func `runs once, after the end`() async throws {
+  @Test func `a completion block runs once after the end`() async throws {
     let queue = OperationQueue()
     let seen = Log<Bool>()
     let operation = Operation()
@@ -18,7 +18,7 @@ import Testing
     #expect(operation.completionBlock == nil)
   }
 
-  @Test func `runs on another thread than the one that reported the end`() async {
+  @Test func `a completion block runs on another thread than the reported end`() async {
     let completed = Gate()
     let returned = Gate()
     // The reporting stack waits for the block: on the same thread that would never end.
@@ -32,7 +32,7 @@ import Testing
     await returned.opened()
   }
 
-  @Test func `of an operation started by hand runs`() async {
+  @Test func `a manually started operation runs its completion block`() async {
     let completed = Gate()
     let operation = Operation()
     operation.completionBlock = { completed.open() }
@@ -40,7 +40,7 @@ import Testing
     await completed.opened()
   }
 
-  @Test func `keeps membership, and neither slot nor dependents`() {
+  @Test func `a completion block keeps membership without delaying dependents or slots`() {
     let executor = ManualExecutor(operationsPerWorker: 1)
     let queue = OperationQueue(executor: executor)
     queue.maxConcurrentOperationCount = 1
@@ -60,7 +60,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `that blocks holds back the wait for the queue and not that for the operation`()
+  @Test func `a blocking completion block delays the queue's wait and not the operation's`()
     async throws
   {
     let queue = OperationQueue()
@@ -90,7 +90,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `that was replaced does not run`() {
+  @Test func `a replaced completion block doesn't run`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let seen = Log<Int>()
@@ -105,7 +105,7 @@ import Testing
     #expect(seen.entries == [2])
   }
 
-  @Test func `that is set after the end never runs and is not kept`() async {
+  @Test func `a completion block that is set after the end isn't kept`() async {
     let live = LiveCount()
     let operation = Operation()
     operation.start()
@@ -118,7 +118,7 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func `may set one on its own operation and that never runs`() async throws {
+  @Test func `a completion block that a completion block sets never runs`() async throws {
     let queue = OperationQueue()
     let runs = Tally()
     let operation = Operation()
@@ -132,7 +132,7 @@ import Testing
     #expect(operation.completionBlock == nil)
   }
 
-  @Test func `may add to its queue`() async throws {
+  @Test func `a completion block may add operations to its queue`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     let operation = Operation()
@@ -144,7 +144,7 @@ import Testing
     #expect(ran.now == 10)
   }
 
-  @Test func `frees what it captured outside of any lock`() async throws {
+  @Test func `a completion block releases its captures outside of locks`() async throws {
     let queue = OperationQueue()
     let other = OperationQueue()
     let count = 2_000

@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `of two that set the underlying queue, one is the last in every respect`(
+  func `the last of two calls that set the underlying queue wins`(
     isGiven: Bool
   ) async throws {
     let underlying = isGiven ? DispatchQueue(label: "underlying") : nil
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `of two that set a priority, the one that can be read is in force`() async {
+  @Test func `the priority that can be read is in force after two concurrent changes`() async {
     await atEachPoint { point in
       let executor = ManualExecutor()
       let queue = OperationQueue(executor: executor)
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `how much of a queue is done is of one moment`() async {
+  @Test func `a queue's completed fraction is of one moment`() async {
     await atEachPoint { point in
       let executor = ManualExecutor(operationsPerWorker: 1)
       let queue = OperationQueue(executor: executor)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `The current queue` {
-  @Test func `is nil outside of any queue`() async {
+  @Test func `the current queue is nil outside of any queue`() async {
     #expect(OperationQueue.current == nil)
     #expect(await onThread { OperationQueue.current == nil })
     let seen = Log<Bool>()
@@ -13,7 +13,7 @@ import Testing
     #expect(seen.entries == [true])
   }
 
-  @Test func `is the main one on the main thread, outside of any operation`() async {
+  @Test func `the current queue is the main queue on the main thread`() async {
     let isMain = await MainActor.run { OperationQueue.current == .main }
     #expect(isMain)
     let isMainInBlock = await withCheckedContinuation { continuation in
@@ -25,7 +25,8 @@ import Testing
     #expect(seen.entries == [.main])
   }
 
-  @Test func `is that of the operation whose code runs on the main thread`() async throws {
+  @Test
+  func `the current queue on the main thread is the running operation's queue`() async throws {
     let queue = OperationQueue()
     let seen = Log<OperationQueue?>()
     queue.addOperation { () async -> Void in
@@ -42,7 +43,7 @@ import Testing
     #expect(seen.entries == [queue, queue, stepped])
   }
 
-  @Test func `is that of the operation, in bodies, blocks, barriers and async closures`()
+  @Test func `the current queue is known in bodies, blocks, barriers and async closures`()
     async throws
   {
     let queue = OperationQueue()
@@ -71,7 +72,7 @@ import Testing
     #expect(OperationQueue.current == nil)
   }
 
-  @Test func `is known in every operation of a queue that runs empty again and again`()
+  @Test func `the current queue is known in a queue that repeatedly runs empty`()
     async throws
   {
     let unknown = Tally()
@@ -87,7 +88,7 @@ import Testing
     #expect(unknown.now == 0)
   }
 
-  @Test func `is the inner one while one queue runs inside another, and the outer one again`() {
+  @Test func `a nested queue is the current one until it returns`() {
     let outerExecutor = ManualExecutor()
     let innerExecutor = ManualExecutor()
     let outer = OperationQueue(executor: outerExecutor)
@@ -105,7 +106,7 @@ import Testing
     #expect(OperationQueue.current == nil)
   }
 
-  @Test func `is the main one on the main queue, which runs one at a time`() async throws {
+  @Test func `the main queue is the current one in its serial operations`() async throws {
     let queue = OperationQueue.main
     #expect(queue === OperationQueue.main)
     #expect(queue.maxConcurrentOperationCount == 1)
@@ -138,7 +139,7 @@ import Testing
     await completed.opened()
   }
 
-  @Test func `is not changed where the whole process shares it: the main one`() async throws {
+  @Test func `the main queue's limit and underlying queue can't be changed`() async throws {
     let queue = OperationQueue.main
     queue.maxConcurrentOperationCount = 4
     queue.maxConcurrentOperationCount = OperationQueue.defaultMaxConcurrentOperationCount

@@ -9,7 +9,7 @@ import Testing
 
   init() { queue = OperationQueue(executor: executor) }
 
-  @Test func `one added while it waits is honoured`() {
+  @Test func `a dependency that is added to a waiting operation delays it`() {
     let first = Operation()
     let late = Operation()
     let child = Operation()
@@ -24,7 +24,7 @@ import Testing
     #expect(child.isFinished)
   }
 
-  @Test func `one added while it stands in line takes it out of the line`() {
+  @Test func `a dependency that is added to a ready operation delays it`() {
     let late = Operation()
     let child = Operation()
     queue.addOperation(child)
@@ -41,7 +41,7 @@ import Testing
     #expect(child.isFinished)
   }
 
-  @Test func `one added and finished while it stands in line leaves it its turn`() {
+  @Test func `a ready operation keeps its place if a late dependency finishes early`() {
     let log = Log<Int>()
     let late = Operation()
     let operations = (0..<3).map { number in BlockOperation { log.add(number) } }
@@ -52,7 +52,7 @@ import Testing
     #expect(log.entries == [0, 1, 2])
   }
 
-  @Test func `its turn is when it was added, whatever it has waited for since`() {
+  @Test func `an operation's place depends on its adding rather than its dependencies`() {
     let log = Log<Int>()
     let late = Operation()
     let operations = (0..<3).map { number in
@@ -89,7 +89,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `one added while it is asked whether it is ready does not strand it`(endsWhileAsked: Bool) {
+  func `a dependency that is added during a readiness check doesn't strand it`(endsWhileAsked: Bool)
+  {
     let late = Operation()
     let hesitant = Hesitant(late, endsWhileAsked: endsWhileAsked)
     queue.addOperation(hesitant)
@@ -162,7 +163,7 @@ import Testing
     #expect(child.isFinished)
   }
 
-  @Test func `one added while it executes or after its end is only recorded`() {
+  @Test func `a dependency that is added after the start is only recorded`() {
     final class AddsInMain: Operation, @unchecked Sendable {
       let never = Operation()
       override func main() { addDependency(never) }

@@ -6,7 +6,8 @@ import Testing
 
 @Suite(.watched) struct `Workers on a dispatch queue` {
   /// Each operation takes the whole turn of a worker, and submits other work to the dispatch queue.
-  @Test func `leave it to other work after two milliseconds`() async throws {
+  @Test
+  func `workers on a dispatch queue yield to other work after two milliseconds`() async throws {
     let shared = DispatchQueue(label: "shared")
     let queue = OperationQueue()
     queue.underlyingQueue = shared
@@ -34,7 +35,7 @@ import Testing
     (.background, .background),
     (.default, .default),
   ])
-  func `run on the global queue of the class of their queue`(
+  func `workers run on the global queue for their queue's quality of service`(
     quality: QualityOfService,
     expected: DispatchQoS.QoSClass
   ) {
@@ -45,7 +46,7 @@ import Testing
     #expect(executor.queue.label == DispatchQueue.global(qos: expected).label)
   }
 
-  @Test func `stay on the dispatch queue that their queue was given, whatever its class`() {
+  @Test func `workers stay on a given dispatch queue for any quality of service`() {
     let given = DispatchQueue(label: "given")
     let queue = OperationQueue()
     queue.underlyingQueue = given
@@ -58,7 +59,7 @@ import Testing
   }
 
   /// A class that is set on one queue doesn't change others.
-  @Test func `of two queues have executors of their own, where Dispatch runs both`() {
+  @Test func `two queues have separate executors if Dispatch runs both`() {
     let (first, second) = (DefaultExecutor.forQueue(), DefaultExecutor.forQueue())
     guard let first = first as? DispatchExecutor, let second = second as? DispatchExecutor else {
       #expect(BodyExecutor.preferred != nil, "Without Dispatch, the pool runs them.")

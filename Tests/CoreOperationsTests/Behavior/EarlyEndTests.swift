@@ -13,17 +13,17 @@ import Testing
   }
 
   @Test(arguments: Moment.allCases)
-  func `in cancel`(moment: Moment) async {
+  func `an override of cancel may finish the operation at any moment`(moment: Moment) async {
     await check(moment, EndsInCancel()) { $0.cancel() }
   }
 
   @Test(arguments: Moment.allCases)
-  func `without a cancel`(moment: Moment) async {
+  func `an operation may finish at any moment without a cancel`(moment: Moment) async {
     await check(moment, EndsInCancel()) { $0.end() }
   }
 
   @Test(arguments: Moment.allCases)
-  func `again and again`(moment: Moment) async {
+  func `an operation may finish and be cancelled repeatedly at any moment`(moment: Moment) async {
     await check(moment, EndsInCancel()) { operation in
       for _ in 0..<3 {
         operation.end()
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `one that ended before it was added is not taken in`() {
+  @Test func `an operation that ended before it was added isn't accepted`() {
     let operation = SelfKept()
     operation.end()
     queue.addOperation(operation)
@@ -97,7 +97,7 @@ import Testing
     #expect(operation.starts.now == 0)
   }
 
-  @Test func `one that ends while a worker is about to start it leaves once`() {
+  @Test func `an operation that ends while a worker is about to start it leaves once`() {
     /// Ends when its queue asks whether it is ready.
     final class EndsWhenAsked: SelfKept, @unchecked Sendable {
       override var isReady: Bool {
@@ -118,7 +118,7 @@ import Testing
 
   /// Ends operations one by one while they are being added.
   @Test(arguments: [1, 20, 200])
-  func `ends that race with the adding lose none`(count: Int) async throws {
+  func `operations whose ends race with their adding all leave`(count: Int) async throws {
     let queue = OperationQueue()
     for _ in 0..<(2_000 / count) {
       let operations = (0..<count).map { _ in SelfKept { $0.end() } }

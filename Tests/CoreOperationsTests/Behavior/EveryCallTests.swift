@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test(arguments: quiet) func `is survived`(pair: Pair) async {
+  @Test(arguments: quiet) func `every call is safe in every allowed state`(pair: Pair) async {
     let subject = Subject(pair)
     await subject.run()
     let operation = subject.operation
@@ -87,7 +87,8 @@ import Testing
     if pair.call == .waitInThread || pair.call == .waitInTask { await subject.waited.opened() }
   }
 
-  @Test(arguments: trapping) func `or traps`(pair: Pair) async throws {
+  @Test(arguments: trapping)
+  func `every forbidden call traps with a message`(pair: Pair) async throws {
     let number = try #require(
       Self.trapping.firstIndex { $0.testDescription == pair.testDescription }
     )

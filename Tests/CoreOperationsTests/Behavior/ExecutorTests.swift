@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Executors` {
-  @Test func `are asked for one worker at a time however much is ready`() {
+  @Test func `an executor is asked for one worker at a time`() {
     let executor = ManualExecutor(operationsPerWorker: 2_000)
     let queue = OperationQueue(executor: executor)
     let operations = (0..<1_000).map { _ in Operation() }
@@ -18,7 +18,7 @@ import Testing
     #expect(executor.requests.now <= 2)
   }
 
-  @Test func `are not asked while nothing can start`() {
+  @Test func `an executor isn't asked while nothing can start`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.isSuspended = true
@@ -32,7 +32,7 @@ import Testing
     #expect(executor.requests.now == 1)
   }
 
-  @Test func `are not asked while a barrier runs or the limit is used up`() {
+  @Test func `an executor isn't asked during a barrier or a full limit`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let asked = Log<Int>()
@@ -60,7 +60,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `get a worker back after its share`() {
+  @Test func `an executor gets a worker back after its share of operations`() {
     let executor = ManualExecutor(operationsPerWorker: 10)
     let queue = OperationQueue(executor: executor)
     queue.maxConcurrentOperationCount = 1
@@ -74,7 +74,7 @@ import Testing
     #expect(ran.now == 25)
   }
 
-  @Test func `with a share of nothing still make progress`() {
+  @Test func `an executor with a share of 0 still makes progress`() {
     let executor = ManualExecutor(operationsPerWorker: 0)
     let queue = OperationQueue(executor: executor)
     let ran = Tally()
@@ -83,7 +83,7 @@ import Testing
     #expect(ran.now == 5)
   }
 
-  @Test func `take turns between queues`() {
+  @Test func `executors alternate between queues`() {
     let executor = ManualExecutor(operationsPerWorker: 2)
     let log = Log<Int>()
     let queues = (0..<2).map { _ in OperationQueue(executor: executor) }
@@ -95,7 +95,7 @@ import Testing
     #expect(log.entries == [0, 0, 1, 1, 0, 0, 1, 1])
   }
 
-  @Test func `of one thread run everything`() async throws {
+  @Test func `an executor of one thread runs everything`() async throws {
     let queue = OperationQueue(executor: OneThread())
     let running = Tally()
     let completions = Tally()

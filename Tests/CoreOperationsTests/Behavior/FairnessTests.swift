@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `does not hold up the completion blocks of what has finished`() async throws {
+  @Test func `a backlog of long operations doesn't delay completion blocks`() async throws {
     let begunThen = Log<Int>()
     let first = BlockOperation { Self.work() }
     first.completionBlock = { [queue, begun] in
@@ -43,7 +43,7 @@ import Testing
     #expect(begunThen.count == 1)
   }
 
-  @Test func `does not hold up another queue`() async throws {
+  @Test func `a backlog of long operations doesn't delay another queue`() async throws {
     let other = OperationQueue()
     let begunThen = Log<Int>()
     let busy = Countdown(40)
@@ -68,7 +68,7 @@ import Testing
     #expect(begunThen.count == 1)
   }
 
-  @Test func `does not hold up an async closure that has suspended`() async throws {
+  @Test func `a backlog of long operations doesn't delay a suspended async closure`() async throws {
     let other = OperationQueue()
     let begunThen = Log<Int>()
     let busy = Countdown(40)
@@ -131,7 +131,8 @@ import Testing
     #expect(ended.now == 0)
   }
 
-  @Test func `don't delay the first operations of 20 other queues`() async throws {
+  @Test
+  func `computing operations don't delay the first operations of other queues`() async throws {
     let gate = Gate()
     try await besideHeavyQueues(until: gate) {
       let begun = Countdown(20)
@@ -143,7 +144,8 @@ import Testing
     }
   }
 
-  @Test func `don't delay a completion block, or a task that has suspended`() async throws {
+  @Test
+  func `computing operations don't delay completion blocks or suspended tasks`() async throws {
     let gate = Gate()
     try await besideHeavyQueues(until: gate) {
       let begun = Countdown(2)
@@ -161,7 +163,8 @@ import Testing
     }
   }
 
-  @Test func `don't delay what an operation of another queue blocks for`() async throws {
+  @Test
+  func `computing operations don't delay an operation that another one awaits`() async throws {
     let gate = Gate()
     try await besideHeavyQueues(until: gate) {
       let other = OperationQueue()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `The limit` {
-  @Test func `is the default unless set, and reads as set`() {
+  @Test func `the limit of a queue is the default unless it is set`() {
     let queue = OperationQueue()
     #expect(queue.maxConcurrentOperationCount == -1)
     #expect(OperationQueue.defaultMaxConcurrentOperationCount == -1)
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `is reached and never exceeded`(limit: Int) async throws {
+  func `the limit of a queue is reached and never exceeded`(limit: Int) async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = limit
     let running = Tally()
@@ -41,7 +41,7 @@ import Testing
     #expect(running.peak == limit)
   }
 
-  @Test func `raised starts more at once`() async throws {
+  @Test func `a raised limit starts more operations immediately`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let gate = Gate()
@@ -59,7 +59,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `lowered starts none until enough have finished`() {
+  @Test func `a lowered limit starts none until enough operations have finished`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.maxConcurrentOperationCount = 3
@@ -84,7 +84,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `of 0 starts nothing until it is raised`() {
+  @Test func `a limit of 0 starts nothing until it is raised`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.maxConcurrentOperationCount = 0
@@ -100,7 +100,7 @@ import Testing
     #expect(barrier.now == 1)
   }
 
-  @Test func `lowered from inside an operation holds for the next`() {
+  @Test func `an operation may lower the limit for the next operations`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let ran = Tally()
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `changed all the time is never exceeded by more than was allowed`() async throws {
+  @Test func `a constantly changing limit is never exceeded`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 4
     let running = Tally()

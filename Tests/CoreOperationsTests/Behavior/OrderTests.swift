@@ -19,7 +19,7 @@ import Testing
     BlockOperation { [log] in log.add(name) }
   }
 
-  @Test func `of two that one end releases is that of adding, not of addDependency`() {
+  @Test func `operations that one end makes ready start in adding order`() {
     let (a, b, c) = (operation("a"), operation("b"), operation("c"))
     c.addDependency(a)
     b.addDependency(a)
@@ -28,7 +28,7 @@ import Testing
     #expect(log.entries == ["a", "b", "c"])
   }
 
-  @Test func `puts one that becomes ready before later ones that have been ready`() {
+  @Test func `an operation that becomes ready starts before later ready operations`() {
     let (a, b, c) = (operation("a"), operation("b"), operation("c"))
     b.addDependency(a)
     for operation in [a, b, c] { queue.addOperation(operation) }
@@ -36,7 +36,7 @@ import Testing
     #expect(log.entries == ["a", "b", "c"])
   }
 
-  @Test func `is kept when numbers are given anew`() {
+  @Test func `the order of starts survives a renumbering`() {
     var members = QueueMembers(lastNumber: .max - 2)
     let operations = (0..<5).map { _ in Operation() }
     for operation in operations { members.append(Member(operation)) }
@@ -53,7 +53,7 @@ import Testing
   /// A queue with limit 1 takes, of the operations that are ready, the most urgent and among equals
   /// the one that was added first, as a search through all of them finds it.
   @Test(arguments: Effort.seeds(200))
-  func `is that of a search through all that are ready`(seed: UInt64) {
+  func `the order of starts equals a search through all ready operations`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let count = Int.random(in: 2...30, using: &random)
     let operations = (0..<count).map { operation("\($0)") }

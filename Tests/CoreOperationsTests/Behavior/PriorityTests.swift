@@ -28,7 +28,7 @@ import Testing
     return operation
   }
 
-  @Test func `are normal unless set, and read as set`() {
+  @Test func `an operation's priority is normal unless it is set`() {
     let operation = Operation()
     #expect(operation.queuePriority == .normal)
     for priority in Priority.allCases {
@@ -51,7 +51,7 @@ import Testing
     )
   }
 
-  @Test func `never overtake a dependency`() {
+  @Test func `an urgent operation never overtakes its dependency`() {
     let low = operation("low", .veryLow)
     let high = operation("high", .veryHigh)
     high.addDependency(low)
@@ -84,7 +84,7 @@ import Testing
     #expect(log.count == 202)
   }
 
-  @Test func `changed in the line count from then on`() {
+  @Test func `a priority that is changed in the waiting list applies from then on`() {
     let names = ["a", "b", "c", "d"]
     let operations = names.map { operation($0) }
     queue.addOperations(operations)
@@ -94,7 +94,7 @@ import Testing
     #expect(log.entries == ["c", "b", "d", "a"])
   }
 
-  @Test func `changed ones stand among their new equals by when they were added`() {
+  @Test func `operations with changed priorities keep adding order among equals`() {
     let first = operation("first")
     let early = operation("early", .high)
     let late = operation("late")
@@ -107,7 +107,7 @@ import Testing
     #expect(log.entries == ["first", "early", "late", "middle"])
   }
 
-  @Test func `changed again and again keep the line whole`() {
+  @Test func `repeated changes of priorities keep the waiting list intact`() {
     let operations = (0..<300).map { operation("\($0)") }
     queue.addOperations(operations)
     var random = SplitMix64(seed: 7)
@@ -123,7 +123,7 @@ import Testing
     #expect(log.entries == expected.map { "\($0)" })
   }
 
-  @Test func `changed while waiting or behind a barrier count`() {
+  @Test func `a priority that is changed before readiness or behind a barrier applies`() {
     let dependency = operation("dependency")
     let waiting = operation("waiting")
     waiting.addDependency(dependency)
@@ -139,7 +139,7 @@ import Testing
     )
   }
 
-  @Test func `changed while executing or finished do no harm`() {
+  @Test func `a priority that is changed after the start does no harm`() {
     let operation = SelfKept()
     queue.addOperation(operation)
     executor.runAll()

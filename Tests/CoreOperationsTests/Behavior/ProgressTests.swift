@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `A queue's progress` {
-  @Test func `counts what was added and what has left`() async throws {
+  @Test func `a queue's progress counts added operations and those that left`() async throws {
     let executor = ManualExecutor(operationsPerWorker: 1)
     let queue = OperationQueue(executor: executor)
     #expect(queue.progress.fractionCompleted == 0)
@@ -18,7 +18,7 @@ import Testing
     #expect(queue.progress.fractionCompleted == 1)
   }
 
-  @Test func `begins anew when something is added to an empty queue`() {
+  @Test func `a queue's progress restarts when an operation is added to an empty queue`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.addOperations([Operation(), Operation()])
@@ -28,7 +28,7 @@ import Testing
     #expect(queue.progress.completedUnitCount == 0)
   }
 
-  @Test func `keeps a total that was set`() {
+  @Test func `a queue's progress keeps a total that was set`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.progress.totalUnitCount = 10
@@ -38,7 +38,7 @@ import Testing
     #expect(queue.progress.fractionCompleted == 0.2)
   }
 
-  @Test func `reaches a total that was set, also where the queue is empty in between`() {
+  @Test func `a queue's progress reaches a set total even if the queue empties`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let progress = queue.progress
@@ -64,7 +64,7 @@ import Testing
   @Test(
     arguments: zip([-1, 0.25, 2, .infinity, -.infinity, .nan], [0, 0.25, 1, 1, 0, 0] as [Double])
   )
-  func `is a number from 0 to 1`(fraction: Double, expected: Double) {
+  func `the fraction of a progress is a number from 0 to 1`(fraction: Double, expected: Double) {
     let progress = OperationProgress(
       completedUnitCount: 1,
       totalUnitCount: 2,

@@ -13,7 +13,7 @@ import Testing
 
   private final class Deeper: Counting, @unchecked Sendable {}
 
-  @Test func `that overrides addOperation gets an operation for each closure`() async throws {
+  @Test func `an addOperation override receives an operation for each closure`() async throws {
     for queue in [Counting(), Deeper()] {
       let ran = Tally()
       queue.addOperation(BlockOperation { ran.add() })
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `may override addOperations with a call of the one that can wait`() async throws {
+  @Test func `an override of addOperations may call the waiting variant`() async throws {
     let queue = Batching()
     let ran = Tally()
     queue.addOperations([BlockOperation { ran.add() }, BlockOperation { ran.add() }])

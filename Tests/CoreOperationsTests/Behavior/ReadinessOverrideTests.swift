@@ -23,7 +23,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `hold no slot while they say no`() {
+  @Test func `an operation holds no slot while its isReady override returns false`() {
     queue.maxConcurrentOperationCount = 1
     let operation = Switched {}
     let others = (0..<3).map { _ in Operation() }
@@ -35,7 +35,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `keep their turn while they say no`() {
+  @Test func `an operation keeps its place while its isReady override returns false`() {
     let log = Log<String>()
     let operation = Switched { log.add("delayed") }
     queue.addOperation(operation)
@@ -49,7 +49,7 @@ import Testing
     #expect(log.entries == ["delayed", "later"])
   }
 
-  @Test func `that forget super don't start before the dependencies finished`() {
+  @Test func `an isReady override without super doesn't bypass the dependencies`() {
     let ran = Tally()
     let dependency = Operation()
     let operation = Switched(isOn: true, asksSuper: false) { ran.add() }
@@ -64,7 +64,7 @@ import Testing
     #expect(ran.now == 1)
   }
 
-  @Test func `are asked again for a dependency that was added meanwhile`() {
+  @Test func `an isReady override is called again after a late dependency`() {
     let ran = Tally()
     let operation = Switched { ran.add() }
     let late = Operation()
@@ -95,7 +95,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `are not asked once it is cancelled`() {
+  @Test func `an isReady override isn't called after a cancel`() {
     let ran = Tally()
     let operation = Switched { ran.add() }
     queue.addOperation(operation)

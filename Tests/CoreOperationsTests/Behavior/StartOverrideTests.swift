@@ -19,7 +19,7 @@ import Testing
     #expect(!operation.isConcurrent)
   }
 
-  @Test func `started by hand, it has finished when start returned`() {
+  @Test func `a manually started operation has finished when start returns`() {
     let ran = Tally()
     let thread = Log<UInt>()
     let operation = BlockOperation {
@@ -175,7 +175,7 @@ import Testing
     #expect(dependent.isFinished)
   }
 
-  @Test func `it can be cancelled while an overridden isFinished keeps it going`() {
+  @Test func `an operation can be cancelled while its isFinished override returns false`() {
     let transform = Transform(endsInMain: false)
     transform.start()
     #expect(!transform.isFinished)
@@ -185,7 +185,7 @@ import Testing
     #expect(transform.isFinished)
   }
 
-  @Test func `one found cancelled is finished whatever an overridden isFinished says`() {
+  @Test func `an operation found cancelled finishes despite its isFinished override`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let transform = Transform(endsInMain: true)

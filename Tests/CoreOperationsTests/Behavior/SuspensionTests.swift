@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `A suspended queue` {
-  @Test func `starts nothing until it is resumed`() {
+  @Test func `a suspended queue starts nothing until it resumes`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     #expect(!queue.isSuspended)
@@ -19,7 +19,7 @@ import Testing
     #expect(operations.allSatisfy { $0.isFinished })
   }
 
-  @Test func `from inside an operation starts no other`() {
+  @Test func `a queue that an operation suspends starts no other operation`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let ran = Tally()
@@ -38,7 +38,8 @@ import Testing
     #expect(ran.now == 400)
   }
 
-  @Test func `lets executing operations and their completion blocks end`() async throws {
+  @Test
+  func `a suspended queue lets executing operations and completion blocks end`() async throws {
     let queue = OperationQueue()
     let started = Gate()
     let gate = Gate()
@@ -97,7 +98,9 @@ import Testing
   }
 
   @Test(arguments: [1, 4])
-  func `with a big backlog starts only what was decided before`(limit: Int) async throws {
+  func `a suspended queue with a large backlog starts only decided operations`(
+    limit: Int
+  ) async throws {
     let workshop = Workshop()
     let queue = OperationQueue(executor: workshop)
     queue.maxConcurrentOperationCount = limit
@@ -123,7 +126,7 @@ import Testing
     #expect(starts.now == total)
   }
 
-  @Test func `and resumed over and over runs everything once`() async throws {
+  @Test func `a queue that repeatedly suspends and resumes runs everything once`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     let done = Countdown(1)

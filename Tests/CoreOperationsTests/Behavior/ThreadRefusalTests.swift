@@ -58,7 +58,7 @@ extension OperationQueue {
 }
 
 @Suite(.watched) struct `Threads that the system refuses` {
-  @Test func `leave the work to those that there are`() async throws {
+  @Test func `existing threads run the work if the system refuses new threads`() async throws {
     let system = SmallSystem(threads: 4)
     let queue = system.queue(processors: 2)
     let gate = Gate()
@@ -70,7 +70,7 @@ extension OperationQueue {
     #expect(ran.now == 20)
   }
 
-  @Test func `come later, when the system gives them`() async throws {
+  @Test func `refused threads start later when the system allows them`() async throws {
     let system = SmallSystem(threads: 2)
     let queue = system.queue(processors: 1)
     let gate = Gate()
@@ -82,7 +82,7 @@ extension OperationQueue {
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `are named by the operations that wait for them`() async throws {
+  @Test func `waiting operations name the refused threads`() async throws {
     let system = SmallSystem(threads: 2)
     let queue = system.queue(processors: 1)
     queue.name = "uploads"
@@ -102,7 +102,7 @@ extension OperationQueue {
     #expect(!queue.scheduler.source.isShortOfThreads)
   }
 
-  @Test func `may include that of the monitor`() async throws {
+  @Test func `the pool works even if the system refuses the monitor's thread`() async throws {
     let system = SmallSystem(threads: 1)
     let queue = system.queue(processors: 1)
     let gate = Gate()
@@ -114,7 +114,7 @@ extension OperationQueue {
     #expect(ran.now == 20)
   }
 
-  @Test func `end the process where the pool has none`() async throws {
+  @Test func `the process ends if the pool can't have any thread`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -130,7 +130,7 @@ extension OperationQueue {
     )
   }
 
-  @Test func `are asked for again where the pool has none`() async throws {
+  @Test func `the pool retries a refused first thread`() async throws {
     let refusals = Tally()
     let pool = ElasticThreadPool(coreCount: 1) { body in
       refusals.add() < 3 ? EAGAIN : DetachedThread.launch(body)
@@ -144,7 +144,7 @@ extension OperationQueue {
   #if !SANITIZE_THREAD
   // ThreadSanitizer needs all addresses that there are.
 
-  @Test func `don't end a process that has used up its addresses`() async throws {
+  @Test func `a process without free addresses keeps running its operations`() async throws {
     await #expect(processExitsWith: .success) {
       let queue = OperationQueue()
       let gate = Gate()

@@ -203,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func `in a cancelled cycle, the wait that closes its path is no dependency any more`()
+  @Test func `a cancelled cycle drops the dependency that completes its path`()
     async throws
   {
     let cycle = operations("a", "b", "c", "d")

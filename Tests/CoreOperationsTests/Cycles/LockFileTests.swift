@@ -13,7 +13,8 @@ import Android
 
 /// A real graph that is not acyclic: what a lock file of Cargo says about its packages.
 @Suite(.watched) struct `The packages of a lock file` {
-  @Test func `run after what they need, but for those in a cycle`() async throws {
+  @Test
+  func `packages of a lock file run after their dependencies except in cycles`() async throws {
     guard let text = LockFile.text(of: "lockfiles/uv-Cargo.lock") else {
       print("SKIPPED: the packages of a lock file: OPERATIONS_TEST_DATA has no lockfiles")
       return

@@ -44,7 +44,7 @@ import Testing
     #expect(next.isFinished)
   }
 
-  @Test func `on the stack of its start it lets dependents go before that returned`() {
+  @Test func `a synchronous end lets dependents start before the start returns`() {
     queue.maxConcurrentOperationCount = 2
     let dependent = Operation()
     let finished = Log<Bool>()
@@ -82,7 +82,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `on the stack of its start it keeps its slot until that returned`() {
+  @Test func `a synchronous end keeps its slot until the start returns`() {
     let counts = Log<Int>()
     let operation = layered("a") { answers in
       answers.start = { [queue, executor] operation in
@@ -100,7 +100,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `reported on the way into a queue, it is not taken in`() {
+  @Test func `an operation that ends while it is being added isn't accepted`() {
     let operation = layered("a") { answers in
       answers.willEnqueue = { $0.finishAndClose(isHeldUntilIdle: false) }
     }
@@ -113,7 +113,7 @@ import Testing
     #expect(log.entries == ["a will enqueue"])
   }
 
-  @Test func `reported while it is told that it was added, it leaves without starting`() {
+  @Test func `an operation that ends in its enqueued callback leaves without starting`() {
     let operation = layered("a") { answers in answers.didEnqueue = { $0.end() } }
     let barrier = Tally()
     queue.addOperations([operation, layered("b")])

@@ -27,7 +27,7 @@ import Testing
     executor.runAll()
   }
 
-  @Test func `gives the slot to the next, and takes it again before what was added later`() {
+  @Test func `a pause releases the slot and regains it before later operations`() {
     let (paused, second, third) = (open("a"), open("b"), open("c"))
     add(paused, second, third)
     #expect(log.entries.last == "a started")
@@ -50,7 +50,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `begins when the start has returned that it was begun in`() {
+  @Test func `a pause begins when the start in which it was requested returns`() {
     let second = open("b")
     let paused = open("a") { answers in
       answers.start = { [executor, log] operation in
@@ -70,7 +70,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `may be begun again in the turn that ended the last one`() {
+  @Test func `a pause may be requested again when the previous pause ends`() {
     let second = open("b")
     let rounds = Tally()
     let paused = open("a") { answers in
@@ -93,7 +93,7 @@ import Testing
     #expect(log.entries.filter { $0 == "a goes on" }.count == 3)
   }
 
-  @Test func `isn't over while the queue is suspended, nor with a limit of 0`() {
+  @Test func `a pause doesn't end in a suspended queue or at a limit of 0`() {
     let paused = open()
     add(paused)
     paused.beginPause()
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: 0...4)
-  func `ends with the operation, wherever that waits`(place: Int) {
+  func `a pause ends with the operation in any waiting state`(place: Int) {
     let second = open("b")
     let paused = open("a") { answers in
       answers.decideStart = { [log] _ in
@@ -149,7 +149,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `keeps its slot and its place until a hold is released, whatever ends it`() {
+  @Test func `a pause keeps its slot and place until an idle hold is released`() {
     let paused = open()
     let second = open("b")
     add(paused, second)
@@ -167,7 +167,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `is parked, and gets a slot in one step with what it waited for`() {
+  @Test func `a paused operation that is parked gets its slot and claim together`() {
     let isBusy = Locked(false)
     let paused = open("a") { answers in
       answers.decideStart = { _ in isBusy.withLock { $0 } ? .park : .run }
@@ -194,7 +194,7 @@ import Testing
     third.end()
   }
 
-  @Test func `doesn't wait for a dependency that is added, nor for a barrier`() {
+  @Test func `a paused operation waits for neither a late dependency nor a barrier`() {
     let late = Operation()
     let ran = Tally()
     let paused = open()
@@ -214,7 +214,7 @@ import Testing
     late.start()
   }
 
-  @Test func `is left for the end without a turn`() {
+  @Test func `a pause ends with its operation without another start`() {
     let isBusy = Locked(false)
     for (place, expected) in [(0, false), (1, false), (2, true)] {
       let paused = open("a\(place)") { answers in
@@ -240,7 +240,7 @@ import Testing
     }
   }
 
-  @Test func `is told as what the operation waits for`() {
+  @Test func `the wait causes of a paused operation name its obstacle`() {
     queue.name = "queue"
     let paused = open()
     let second = open("b")
@@ -262,7 +262,7 @@ import Testing
     paused.end()
   }
 
-  @Test func `makes nothing of a member that isn't executing`() {
+  @Test func `a pause has no effect on a member that isn't executing`() {
     let finished = open("a") { $0.isOverAtOnce = true }
     add(finished)
     finished.beginPause()

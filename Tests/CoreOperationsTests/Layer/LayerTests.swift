@@ -35,7 +35,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `one that has nothing to tell is let in without being asked to`() {
+  @Test func `an operation without enqueue callbacks is admitted directly`() {
     let operation = layered("a") { answers in
       answers.holds = true
       answers.needsDidEnqueue = false
@@ -53,7 +53,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `one that never says no isn't asked when its turn has come`() {
+  @Test func `an operation that never refuses its start isn't asked again`() {
     let late = Operation()
     let operation = layered("a") { $0.isAskedAtStart = false }
     let waiting = layered("b") { answers in
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3])
-  func `with the limit used up, one question is asked at a time`(limit: Int) {
+  func `one condition is evaluated at a time if the limit is used up`(limit: Int) {
     queue.maxConcurrentOperationCount = limit
     // All slots but one.
     let holders = (1..<limit).map { _ in SelfKept() }
@@ -188,7 +188,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `with slots left, several questions are asked at once`() {
+  @Test func `several conditions are evaluated at the same time if slots are free`() {
     queue.maxConcurrentOperationCount = 2
     let questions = (0..<2).map { number in
       layered("\(number)") { answers in
@@ -258,7 +258,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `what is added as a reserved start begins holds it back`() {
+  @Test func `a dependency that is added at a reserved start delays it`() {
     let late = Operation()
     let asked = Tally()
     let operation = layered("a") { answers in

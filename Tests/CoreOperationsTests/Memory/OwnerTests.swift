@@ -75,7 +75,7 @@ import Testing
 
   /// What comes behind may be what the worker was to start next when it released the owner.
   @Test(arguments: Place.allCases, [0, 3])
-  func `may wait for its queue`(place: Place, behind: Int) async {
+  func `an owner may wait for its queue in its deinit`(place: Place, behind: Int) async {
     for limit in [1, 2] {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = limit
@@ -134,7 +134,7 @@ import Testing
     #expect(count.withLock { $0 } == 1)
   }
 
-  @Test func `may wait for what waits for its operation in another queue`() async {
+  @Test func `an owner's deinit may wait for dependents in another queue`() async {
     let (queue, other) = (OperationQueue(), OperationQueue())
     let isOver = Gate()
     do {
@@ -151,7 +151,7 @@ import Testing
     await isOver.opened()
   }
 
-  @Test func `may wait for what the code of another operation awaits`() async {
+  @Test func `an owner's deinit may wait for an operation that another one awaits`() async {
     let queue = OperationQueue()
     let isOver = Gate()
     let isWaiting = Gate()

@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `what left its queue early may be released while its dependency finishes`()
+  @Test func `an operation may be released while its dependency finishes`()
     async throws
   {
     for _ in 0..<Effort.rounds(500) {

@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
-  func `and say which`(place: Place) async throws {
+  func `a wait in an observer or override traps with its place`(place: Place) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

@@ -82,7 +82,7 @@ import Testing
     try expectMessage(target.message, in: result)
   }
 
-  @Test func `so does code of an operation that the main thread waits for`() async throws {
+  @Test func `code of an operation that the main thread waits for traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -109,7 +109,7 @@ import Testing
     )
   }
 
-  @Test func `none does where the main thread isn't needed`() async {
+  @Test func `a wait of the main thread is safe if nothing needs that thread`() async {
     await MainActor.run {
       let queue = OperationQueue()
       let first = Self.named("first")

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `has the first in front whatever is put in and taken out, and all know where they stand`(
+  func `a heap keeps its first element in front and all positions current`(
     seed: UInt64
   ) {
     var random = SplitMix64(seed: seed)
@@ -49,7 +49,7 @@ import Testing
     #expect(keys == items.map(\.key).sorted())
   }
 
-  @Test func `takes equal keys by their tickets`() {
+  @Test func `a heap orders equal keys by their tickets`() {
     var heap = IndexedHeap<HeapEntry<Int>>()
     for ticket in [3, 1, 2, 5, 4] { heap.insert(HeapEntry(ticket * 10, key: 7, ticket: ticket)) }
     var values: [Int] = []

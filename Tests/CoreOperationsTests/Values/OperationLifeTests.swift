@@ -7,7 +7,7 @@ import Testing
   typealias Life = OperationLife
   typealias Phase = OperationLife.Phase
 
-  @Test func `begins created, not cancelled, not started`() {
+  @Test func `an operation's life begins created, uncancelled and unstarted`() {
     let life = Life()
     #expect(life.phase == .created)
     #expect(!life.isCancelled)
@@ -176,7 +176,7 @@ import Testing
     #expect(seen.count == 24)
   }
 
-  @Test func `what is no state has no raw value`() {
+  @Test func `an invalid state has no raw value`() {
     for raw in UInt32(0)..<64 {
       let isState = raw & 0b111 < UInt32(Phase.allCases.count) && raw < 32
       #expect((Life(rawValue: raw) != nil) == isState, "\(raw)")

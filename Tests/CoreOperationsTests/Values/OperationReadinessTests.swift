@@ -10,7 +10,7 @@ import Testing
     (UInt32(0)..<16).compactMap { Readiness(rawValue: unfinished | $0 << 28) }
   }
 
-  @Test func `begins outside of any queue with nothing open`() {
+  @Test func `readiness begins outside of any queue without open dependencies`() {
     let readiness = Readiness()
     #expect(readiness.isOutside)
     #expect(!readiness.isHeld)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: all.filter { $0.unfinished > 0 })
-  func `one of several, or in no queue, a resolved dependency is only counted`(before: Readiness) {
+  func `a resolved dependency is only counted if others remain`(before: Readiness) {
     var readiness = before
     let wasCounted = readiness.dependencyResolvedUnnoticed()
     #expect(wasCounted == (before.isOutside || before.unfinished > 1))
@@ -83,7 +83,7 @@ import Testing
     #expect(readiness.wasReady == (before.wasReady || progress == .ready))
   }
 
-  @Test func `it remembers that it was ready`() {
+  @Test func `readiness remembers that it was reached`() {
     var readiness = Readiness()
     _ = readiness.letIn()
     readiness.dependencyAdded()
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `what was dropped never makes progress again`(before: Readiness) {
+  func `dropped readiness never makes progress again`(before: Readiness) {
     var readiness = before
     readiness.dropped()
     #expect(readiness.isDropped)

@@ -5,7 +5,7 @@ import Testing
 @testable import CoreOperations
 
 @Suite struct `The time for which a worker looks out for work` {
-  @Test func `grows to twice what was needed, where work came just too late`() {
+  @Test func `the spin duration grows to twice the wait if work arrives late`() {
     var time = SpinDuration()
     time.workCame(after: 12_000, wakeUp: 40_000)
     #expect(time.nanoseconds == 24_000)
@@ -16,7 +16,7 @@ import Testing
     #expect(time.nanoseconds == 40_000)
   }
 
-  @Test func `is never longer than is worth the wake-up that it spares`() {
+  @Test func `the spin duration never exceeds the worth of the spared wake-up`() {
     var time = SpinDuration()
     time.workCame(after: 9_000, wakeUp: 5_000)
     #expect(time.nanoseconds == 10_000)
@@ -30,7 +30,7 @@ import Testing
     #expect(time.nanoseconds == SpinDuration.bounds.upperBound)
   }
 
-  @Test func `shrinks to nothing where work comes long after, and grows again from there`() {
+  @Test func `the spin duration shrinks to zero and grows again`() {
     var time = SpinDuration()
     var steps = 0
     while time.nanoseconds > 0, steps < 100 {
@@ -48,7 +48,7 @@ import Testing
 }
 
 @Suite struct `Watching for an end before sleeping` {
-  @Test func `goes on while it pays off`() {
+  @Test func `watching before sleeping continues while it pays off`() {
     var history = WatchHistory()
     for _ in 0..<100 {
       let isWatching = history.next()
@@ -58,7 +58,7 @@ import Testing
     #expect(history == WatchHistory())
   }
 
-  @Test func `is tried now and then where it doesn't, and goes on at the first success`() {
+  @Test func `watching before sleeping is retried occasionally and resumes after a success`() {
     var history = WatchHistory()
     var watched: [Int] = []
     for wait in 0..<64 where history.next() {
@@ -72,7 +72,7 @@ import Testing
     #expect(isWatching)
   }
 
-  @Test func `goes on for ever, however often nothing came of it`() {
+  @Test func `watching before sleeping is retried forever without a success`() {
     var history = WatchHistory()
     var watched = 0
     for _ in 0..<1_000_000 where history.next() {
@@ -84,14 +84,14 @@ import Testing
 }
 
 @Suite(.watched) struct `The wait of a thread` {
-  @Test func `is over at once when its end came before`() {
+  @Test func `a thread's wait that has already ended doesn't block`() {
     let wait = ThreadWait()
     wait.finish()
     wait.block()
   }
 
   /// The end comes while the thread has not begun to wait, watches, falls asleep and sleeps.
-  @Test func `ends once, whenever its end comes, and shows what was done before`() async throws {
+  @Test func `a thread's wait ends once and publishes earlier writes`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     for round in 0..<Effort.rounds(2_000) {

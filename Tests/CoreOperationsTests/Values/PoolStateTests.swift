@@ -273,24 +273,24 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 
   private let thread = Looked()
 
-  @Test func `one that sleeps is blocked from the second look on`() {
+  @Test func `a sleeping thread counts as blocked from the second check`() {
     #expect(!thread.look(computing: 0, isAsleep: true))
     #expect(thread.look(computing: 0, isAsleep: true))
   }
 
-  @Test func `one that wakes and sleeps again all the time is blocked`() {
+  @Test func `a thread that repeatedly wakes and sleeps counts as blocked`() {
     _ = thread.look(computing: 0, isAsleep: true)
     #expect(thread.look(computing: 60, isAsleep: true))
     #expect(thread.look(computing: 99, isAsleep: true))
   }
 
-  @Test func `one that computes a tenth of the time isn't blocked`() {
+  @Test func `a thread that computes a tenth of the time isn't blocked`() {
     _ = thread.look(computing: 0, isAsleep: true)
     #expect(!thread.look(computing: 100, isAsleep: true))
     #expect(!thread.look(computing: 1_000, isAsleep: true))
   }
 
-  @Test func `one that waits for a processor isn't blocked`() {
+  @Test func `a thread that waits for a processor isn't blocked`() {
     _ = thread.look(computing: 0, isAsleep: false)
     #expect(!thread.look(computing: 0, isAsleep: false))
   }
@@ -313,7 +313,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(!thread.look(computing: 0, isAsleep: false))
   }
 
-  @Test func `one that was idle since the last look isn't blocked`() {
+  @Test func `a thread that was idle since the last check isn't blocked`() {
     _ = thread.look(computing: 0, isAsleep: true)
     thread.looks.wasIdle()
     #expect(!thread.look(computing: 0, isAsleep: true))

@@ -42,7 +42,7 @@ private struct KernelFiles: ~Copyable {
   ]
 
   @Test(arguments: unifiedQuotas)
-  func `are limited by the quota of a group of version 2, rounded up`(
+  func `the quota of a version 2 group limits the processors`(
     text: String,
     quota: Int?
   ) throws {
@@ -56,7 +56,7 @@ private struct KernelFiles: ~Copyable {
   ]
 
   @Test(arguments: legacyQuotas)
-  func `are limited by the quota of a group of version 1`(
+  func `the quota of a version 1 group limits the processors`(
     quota: String,
     period: String,
     expected: Int?
@@ -69,7 +69,7 @@ private struct KernelFiles: ~Copyable {
     #expect(files.groups.processorQuota == expected)
   }
 
-  @Test func `are limited by the least quota along the path`() throws {
+  @Test func `the least quota along the path limits the processors`() throws {
     let files = try KernelFiles([
       "self": "0::/slice/service/worker\n",
       "cgroup/slice/cpu.max": "250000 100000\n",
@@ -81,7 +81,7 @@ private struct KernelFiles: ~Copyable {
   }
 
   @Test(arguments: ["0::/", "0::/docker/2f61a0", "0::/../sibling", "4:cpu:/docker/2f61a0"])
-  func `are found in a container, where its group is the root of what is mounted`(
+  func `a container's quota is found at the root of the mount`(
     membership: String
   ) throws {
     let files = try KernelFiles([
@@ -94,7 +94,7 @@ private struct KernelFiles: ~Copyable {
     #expect(files.groups.processorQuota == 2)
   }
 
-  @Test func `are found where both versions are mounted`() throws {
+  @Test func `a quota is found if both group versions are mounted`() throws {
     let files = try KernelFiles([
       "self": "1:cpu:/a\n0::/a\n",
       "cgroup/unified/a/cpu.max": "300000 100000\n",
@@ -105,7 +105,7 @@ private struct KernelFiles: ~Copyable {
   }
 
   @Test(arguments: [nil, "", "\n", "nonsense\n", "0:\n", "0::\n", "7:cpuset:/a\n", "::\n"])
-  func `are not limited by what can't be read`(membership: String?) throws {
+  func `an unreadable quota doesn't limit the processors`(membership: String?) throws {
     var texts = ["cgroup/a/cpu.cfs_quota_us": "100000"]
     texts["self"] = membership
     let files = try KernelFiles(texts)
@@ -113,7 +113,7 @@ private struct KernelFiles: ~Copyable {
     #expect(Processors.available(within: files.groups) >= 1)
   }
 
-  @Test func `are at least one, and no more than there are`() throws {
+  @Test func `the processor count is at least one and at most the machine's`() throws {
     let all = Processors.available(within: try KernelFiles([:]).groups)
     #expect(all <= ProcessInfo.processInfo.processorCount)
     let files = try KernelFiles(["self": "0::/\n", "cgroup/cpu.max": "1000 100000\n"])
@@ -122,7 +122,7 @@ private struct KernelFiles: ~Copyable {
     #expect(Processors.available(within: many.groups) == all)
   }
 
-  @Test func `are as many as the affinity mask of the thread has`() async throws {
+  @Test func `the processor count equals the thread's affinity mask`() async throws {
     // The kernel's own list for this thread, such as “0-3,8”.
     let status = try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
     let lines = status.split(separator: "\n")

@@ -356,14 +356,14 @@ private struct Walk {
 
 @Suite struct `A queue's state under random events` {
   @Test(arguments: Effort.seeds(60))
-  func `counts its slots, and brings every member to its end`(seed: UInt64) {
+  func `a queue's state counts its slots and lets every member finish`(seed: UInt64) {
     var walk = Walk(seed: seed)
     walk.run(400)
     #expect(walk.idleCount > 0)
   }
 
   @Test(arguments: Effort.seeds(60))
-  func `does so with closures, which become operations at any time`(seed: UInt64) {
+  func `a queue's state stays correct when closures become operations`(seed: UInt64) {
     var walk = Walk(seed: seed)
     walk.run(400, addsClosures: true)
     #expect(walk.idleCount > 0)
@@ -381,7 +381,7 @@ private struct Walk {
     #expect(0 < ends && ends < runs && runs < added)
   }
 
-  @Test func `takes every exit of every place that the table allows`() {
+  @Test func `random walks take every transition that the table allows`() {
     var moves: Set<Move> = []
     for seed in 1000..<1200 as Range<UInt64> {
       var walk = Walk(seed: seed)

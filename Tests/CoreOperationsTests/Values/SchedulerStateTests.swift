@@ -119,7 +119,7 @@ import Testing
     #expect(machine.state.isIdle)
   }
 
-  @Test func `one that got a dependency while it was granted returns the grant`() {
+  @Test func `an operation that gets a dependency at its grant returns the grant`() {
     var machine = QueueMachine()
     let operation = machine.bring(to: .started)
     let isReserved = machine.state.reserved(Member(operation))

@@ -18,7 +18,7 @@ import Testing
     return (list, waits)
   }
 
-  @Test func `lets go of cancelled ones when they are the majority`() {
+  @Test func `a list of waits removes cancelled waits if they are the majority`() {
     var (list, waits) = Self.list(100)
     for number in 0..<99 {
       waits[number].wait?.cancel()
@@ -30,7 +30,7 @@ import Testing
     #expect(waits[99].wait?.hasEnded == false)
   }
 
-  @Test func `is empty when all were cancelled, and holds nothing then`() {
+  @Test func `a list of waits is empty after all were cancelled`() {
     var (list, waits) = Self.list(10)
     for wait in waits {
       #expect(!list.isEmpty)
@@ -41,7 +41,7 @@ import Testing
     #expect(waits.allSatisfy { $0.wait == nil })
   }
 
-  @Test func `wakes all that wait, and only those`() {
+  @Test func `a list of waits wakes exactly the remaining waits`() {
     let called = Tally()
     var list = WaitList<Void>()
     let waits = (0..<3).map { _ in AsyncWait() }

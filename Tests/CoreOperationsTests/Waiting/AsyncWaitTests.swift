@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Waiting in a task` {
-  @Test func `for an operation ends with it`() async throws {
+  @Test func `a task's wait for an operation ends with the operation`() async throws {
     let queue = OperationQueue()
     let operation = Operation()
     let waits = (0..<100).map { _ in Task { try await operation.untilFinished() } }
@@ -13,7 +13,7 @@ import Testing
     try await operation.untilFinished()
   }
 
-  @Test func `for a queue ends when it is empty`() async throws {
+  @Test func `a task's wait for a queue ends when the queue is empty`() async throws {
     let queue = OperationQueue()
     try await queue.untilAllOperationsAreFinished()
     let operations = (0..<100).map { _ in Operation() }
@@ -23,7 +23,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `for an operation ends with its task, and the operation goes on`() async throws {
+  @Test func `a cancelled task's wait ends and its operation continues`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     let operation = BlockOperation { gate.pass() }
@@ -37,7 +37,7 @@ import Testing
     try await operation.untilFinished()
   }
 
-  @Test func `for a queue ends with its task, and the operations go on`() async throws {
+  @Test func `a cancelled task's wait for a queue ends and its operations continue`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     let operation = BlockOperation { gate.pass() }
@@ -51,7 +51,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `for an operation leaves no waiter when its task is cancelled`() async {
+  @Test func `a cancelled task leaves no waiter on the operation`() async {
     let operation = Operation()
     let steps = ManualTasks()
     let waits = (0..<10).map { _ in
@@ -67,7 +67,7 @@ import Testing
     for wait in waits { await #expect(throws: CancellationError.self) { try await wait.value } }
   }
 
-  @Test func `takes itself out once, when its task is cancelled while it waits`() async {
+  @Test func `a cancelled wait removes itself once`() async {
     let steps = ManualTasks()
     let removed = Log<ObjectIdentifier>()
     let wait = AsyncWait()
@@ -87,7 +87,7 @@ import Testing
     #expect(removed.entries == [ObjectIdentifier(wait)])
   }
 
-  @Test func `in a task that is cancelled already throws at once`() async {
+  @Test func `a wait in a cancelled task throws immediately`() async {
     let never = Operation()
     let gate = Gate()
     let wait = Task {
@@ -99,7 +99,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await wait.value }
   }
 
-  @Test func `cancelled at any moment ends once`() async throws {
+  @Test func `a wait that is cancelled at any moment ends once`() async throws {
     for round in 0..<Effort.rounds(500) {
       let operation = Operation()
       let wait = Task { try await operation.untilFinished() }
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `cancelled by the thousand costs no scan of all that wait`() async throws {
+  @Test func `cancelling thousands of waits doesn't scan all waits`() async throws {
     let operation = Operation()
     let queue = OperationQueue()
     let gate = Gate()
@@ -139,7 +139,7 @@ import Testing
     for wait in waits.prefix(2) { try await wait.value }
   }
 
-  @Test func `blocks no thread`() async throws {
+  @Test func `waiting in a task doesn't block a thread`() async throws {
     // Far more waits than there are threads for tasks.
     let operation = Operation()
     try await withThrowingTaskGroup(of: Void.self) { group in

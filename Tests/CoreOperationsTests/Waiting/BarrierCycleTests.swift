@@ -67,7 +67,7 @@ import Testing
     #expect(!behind.isCancelled)
   }
 
-  @Test func `what is needed depends on what comes behind it, and is in no queue yet`() async throws
+  @Test func `a barrier cycle through an unqueued operation ends when that is added`() async throws
   {
     let between = Self.named("between")
     before.addDependency(between)
@@ -95,7 +95,7 @@ import Testing
     #expect(!before.isCancelled && !middle.isCancelled)
   }
 
-  @Test func `it stands behind another barrier itself`() async throws {
+  @Test func `a barrier cycle behind another barrier ends`() async throws {
     queue.isSuspended = true
     queue.addOperation(BlockOperation {})
     queue.addBarrierBlock {}
@@ -109,7 +109,7 @@ import Testing
     #expect(!before.isCancelled)
   }
 
-  @Test func `it goes through the barriers of two queues`() async throws {
+  @Test func `a barrier cycle through the barriers of two queues ends`() async throws {
     let (other, behindOther) = (Self.named("other"), Self.named("behind other"))
     before.addDependency(behindOther)
     other.addDependency(behind)

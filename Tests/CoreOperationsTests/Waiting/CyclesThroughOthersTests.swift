@@ -126,7 +126,7 @@ import Testing
     #expect(cycle(of: last) == ["last", "waits", "middle", "last"])
   }
 
-  @Test func `whoever comes into a queue that is waited for`() async throws {
+  @Test func `an operation added to an awaited queue can complete a cycle`() async throws {
     let other = OperationQueue()
     let (held, late) = (BlockOperation {}, BlockOperation {})
     let isWaiting = Gate()

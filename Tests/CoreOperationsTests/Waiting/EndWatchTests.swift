@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct `A watch for the end of an operation` {
-  @Test func `calls its closure at the end, once`() {
+  @Test func `an end watch calls its closure once at the end`() {
     let calls = Tally()
     let operation = BlockOperation {}
     let watch = operation.watchEnd { ended in if ended === operation { calls.add() } }
@@ -12,7 +12,7 @@ import Testing
     #expect(calls.now == 1)
   }
 
-  @Test func `calls it immediately if the operation has finished`() {
+  @Test func `an end watch calls its closure immediately for a finished operation`() {
     let calls = Tally()
     let operation = BlockOperation {}
     operation.start()
@@ -21,7 +21,7 @@ import Testing
     #expect(calls.now == 1)
   }
 
-  @Test func `leaves nothing behind when it is removed`() {
+  @Test func `a removed end watch leaves nothing behind`() {
     let live = LiveCount()
     let operation = BlockOperation {}
     var watches: [EndWatch] = []
@@ -39,7 +39,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `is called by one of two threads that remove it and end the operation, or by none`()
+  @Test func `an end watch is called at most once if removal and end race`()
     async
   {
     for _ in 0..<Effort.rounds(500) {
@@ -58,7 +58,7 @@ import Testing
   // MARK: What uses it
 
   @Test(arguments: [false, true])
-  func `of an observed operation leaves nothing on what it depends on`(isRun: Bool) {
+  func `an end watch of an observed operation leaves nothing on its dependencies`(isRun: Bool) {
     let dependency = BlockOperation {}
     do {
       let operation = BlockOperation {}

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `by a wait`(isQueueAwaited: Bool) async throws {
+  func `a wait can complete a cycle while others are marked`(isQueueAwaited: Bool) async throws {
     let (hasBegun, isAwaited, mayEnd) = (Gate(), Gate(), Gate())
     if isQueueAwaited {
       // What comes into the queue then is marked at once, and looked at only if it waits for others.
@@ -74,7 +74,8 @@ import Testing
     try await end(isOver)
   }
 
-  @Test func `by a new dependency of an operation that is awaited`() async throws {
+  @Test
+  func `a dependency of an awaited operation can complete a cycle during marking`() async throws {
     let isOver = waitBetween()
     let awaited = BlockOperation {}
     let (isAwaited, mayEnd) = (Gate(), Gate())
@@ -91,7 +92,7 @@ import Testing
     try await end(isOver)
   }
 
-  @Test func `by a child of what is awaited`() async throws {
+  @Test func `a child of an awaited operation can complete a cycle during marking`() async throws {
     let isOver = waitBetween()
     let awaited = OperationQueue()
     awaited.isSuspended = true
@@ -113,7 +114,7 @@ import Testing
   }
 
   /// In a process of its own: other cycles of barriers make everything look.
-  @Test func `by a barrier`() async {
+  @Test func `a barrier can complete a cycle while others are marked`() async {
     await #expect(processExitsWith: .success) {
       let (one, other, elsewhere) = (OperationQueue(), OperationQueue(), OperationQueue())
       let (first, second, last) = (BlockOperation {}, BlockOperation {}, BlockOperation {})

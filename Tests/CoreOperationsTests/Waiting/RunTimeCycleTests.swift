@@ -170,7 +170,7 @@ import Testing
 
   // MARK: Cycles that something else closes
 
-  @Test func `what is awaited leaves when a dependency completes the cycle`() async throws {
+  @Test func `an awaited operation leaves when a dependency completes the cycle`() async throws {
     let queue = OperationQueue()
     let awaited = named("awaited")
     let waits = BlockOperation { awaited.waitUntilFinished() }
@@ -186,7 +186,7 @@ import Testing
     #expect(cycle.path == ["awaited", "waits", "awaited"])
   }
 
-  @Test func `what is awaited leaves when it is added to a full queue`()
+  @Test func `an awaited operation leaves when it is added to a full queue`()
     async throws
   {
     let queue = OperationQueue()
@@ -301,7 +301,7 @@ import Testing
     )
   }
 
-  @Test func `any block of an operation that waits for it traps`() async throws {
+  @Test func `any block that waits for its own operation traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       let operation = BlockOperation {}

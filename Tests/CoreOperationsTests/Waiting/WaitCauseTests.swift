@@ -16,17 +16,17 @@ import Testing
     return queue
   }
 
-  @Test func `it is in no queue`() {
+  @Test func `the debug description says that an operation isn't in a queue`() {
     #expect(named("a").debugDescription == "a (ready): is in no queue")
   }
 
-  @Test func `its dependencies, and that it is in no queue`() {
+  @Test func `the debug description names dependencies and the missing queue`() {
     let operation = named("b")
     operation.addDependency(named("a"))
     #expect(operation.debugDescription == "b (waiting): waits for a, is in no queue")
   }
 
-  @Test func `its queue is suspended`() {
+  @Test func `the debug description says that the queue is suspended`() {
     let queue = queue(ManualExecutor())
     queue.isSuspended = true
     let operation = named("a")
@@ -120,7 +120,7 @@ import Testing
     #expect(said.entries == ["cancelled (cancelled): waits for a worker of queue “uploads”"])
   }
 
-  @Test func `its own readiness`() {
+  @Test func `the debug description says that an operation's own readiness is false`() {
     final class NotYet: Operation, @unchecked Sendable {
       override var isReady: Bool { false }
     }
@@ -139,7 +139,7 @@ import Testing
     #expect(operation.debugDescription == "a (ready): waits for a worker of queue “uploads”")
   }
 
-  @Test func `its own code`() async throws {
+  @Test func `the debug description names the operation that code waits for`() async throws {
     let queue = OperationQueue()
     let inner = named("inner")
     let outer = BlockOperation { inner.waitUntilFinished() }

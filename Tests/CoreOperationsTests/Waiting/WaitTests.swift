@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Waiting that blocks` {
-  @Test func `for an operation ends with it`() async {
+  @Test func `a blocking wait for an operation ends with the operation`() async {
     let queue = OperationQueue()
     let gate = Gate()
     let operation = BlockOperation { gate.pass() }
@@ -24,13 +24,13 @@ import Testing
     await ends.done.opened()
   }
 
-  @Test func `for a finished operation returns at once`() {
+  @Test func `a blocking wait for a finished operation returns immediately`() {
     let operation = Operation()
     operation.start()
     operation.waitUntilFinished()
   }
 
-  @Test func `for a cancelled operation ends when it has left`() async {
+  @Test func `a blocking wait for a cancelled operation ends when it has left`() async {
     let queue = OperationQueue()
     let operation = Operation()
     operation.addDependency(Operation())
@@ -50,7 +50,7 @@ import Testing
     await onThread { queue.addOperations([], waitUntilFinished: true) }
   }
 
-  @Test func `for a queue ends when it is empty`() async {
+  @Test func `a blocking wait for a queue ends when the queue is empty`() async {
     let queue = OperationQueue()
     let gate = Gate()
     let last = Gate()
@@ -73,11 +73,11 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `for an empty queue returns at once`() async {
+  @Test func `a blocking wait for an empty queue returns immediately`() async {
     await onThread { OperationQueue().waitUntilAllOperationsAreFinished() }
   }
 
-  @Test func `for a suspended queue goes on until it is resumed`() async {
+  @Test func `a blocking wait for a suspended queue continues until it resumes`() async {
     let queue = OperationQueue()
     queue.isSuspended = true
     queue.addOperation(Operation())
@@ -89,7 +89,7 @@ import Testing
     #expect(!isSuspended)
   }
 
-  @Test func `inside an operation for one of another queue works`() async throws {
+  @Test func `an operation may block for an operation of another queue`() async throws {
     let inner = OperationQueue()
     let outer = OperationQueue()
     outer.maxConcurrentOperationCount = 1
