@@ -6,7 +6,7 @@ import Testing
 @Suite(.heavy, .serialized) struct `AdvancedStress: chaos` {
   /// Operations of every kind with conditions, claims, prerequisites, retries, groups and timeouts
   /// over one to three queues, that are cancelled, suspended, swept and rewired meanwhile.
-  @Test func `everything ends once, in order, and nothing is held or alive afterwards`()
+  @Test func `chaotic operations all finish once in order and leave nothing alive`()
     async throws
   {
     for seed in CoreStress.seeds {
@@ -29,7 +29,8 @@ import Testing
     return run.live
   }
 
-  @Test func `cancels of waiters and holders lose no turn`() async throws {
+  @Test
+  func `cancelled waiters and claim holders don't block the remaining operations`() async throws {
     let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let queues = (0..<2).map { _ in AdvancedOperationQueue(environment: environment) }
     let live = CoreStress.Live()

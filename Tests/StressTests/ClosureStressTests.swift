@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 5])
-  func `are added by threads and by each other, and each runs once`(limit: Int) async throws {
+  func `closures that threads and closures add run once each`(limit: Int) async throws {
     let run = Run(limit: limit)
     let watchdog = CoreStress.Watchdog { run.state }
     let count = CoreStress.scaled(4_000)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `are looked at all the time, from outside and from within`(limit: Int) async throws {
+  func `closures that are constantly listed run once each`(limit: Int) async throws {
     let run = Run(limit: limit)
     let watchdog = CoreStress.Watchdog { run.state }
     let count = CoreStress.scaled(10_000)
@@ -130,7 +130,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `are cancelled all the time: each runs once or is let go`() async throws {
+  @Test func `closures that are constantly cancelled run once or are released`() async throws {
     let run = Run(limit: 3)
     let watchdog = CoreStress.Watchdog { run.state }
     let count = CoreStress.scaled(20_000)
@@ -154,7 +154,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `are suspended and limited all the time`() async throws {
+  @Test func `closures run once each while suspension and limit constantly change`() async throws {
     let run = Run(limit: 4)
     let watchdog = CoreStress.Watchdog { run.state }
     let count = CoreStress.scaled(20_000)
@@ -174,7 +174,8 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `come with operations, dependencies and barriers at the same time`(limit: Int) async throws {
+  func `closures run once each among operations, dependencies and barriers`(limit: Int) async throws
+  {
     let run = Run(limit: limit)
     let watchdog = CoreStress.Watchdog { run.state }
     let count = CoreStress.scaled(5_000)
@@ -201,7 +202,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `are waited for by threads and by other queues' closures`() async throws {
+  @Test func `threads and other queues' closures can wait for closures`() async throws {
     let (run, other) = (Run(limit: 2), OperationQueue())
     let watchdog = CoreStress.Watchdog { "\(run.state), \(other)" }
     let count = CoreStress.scaled(1_000)
@@ -228,7 +229,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `keep their queue until the last has run, and no longer`() async {
+  @Test func `closures keep their queue alive until the last has run`() async {
     final class Counted: OperationQueue, @unchecked Sendable {
       let live: CoreStress.Live
       init(_ live: CoreStress.Live) {

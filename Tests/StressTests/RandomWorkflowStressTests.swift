@@ -9,7 +9,7 @@ private struct Flaw: Error {}
 /// Random workflows on real threads; everything has to end, and nothing may stay held.
 @Suite(.heavy, .serialized) struct `AdvancedStress: random workflows` {
   @Test(arguments: CoreStress.seeds)
-  func `end, with one outcome each, and hold nothing afterwards`(seed: UInt64) async throws {
+  func `random workflows finish with one outcome each and hold nothing`(seed: UInt64) async throws {
     var random = CoreStress.Random(seed: seed)
     let domain = ClaimDomain()
     let environment = OperationEnvironment(claimDomain: domain)

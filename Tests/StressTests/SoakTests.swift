@@ -21,7 +21,7 @@ import Android
   ///
   /// `OPERATIONS_SOAK_SEED` is the first seed, `OPERATIONS_SOAK_COUNT` the number of programs
   /// instead of a time.
-  @Test func `ends each program, leaves no instance alive, and its memory doesn't grow`()
+  @Test func `a long run finishes each program without leaks or memory growth`()
     async throws
   {
     let seconds = Effort.number("OPERATIONS_SOAK_SECONDS") ?? (Effort.isNightly ? 600 : 1)
