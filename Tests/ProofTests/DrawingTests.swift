@@ -18,7 +18,7 @@ import Testing
   ]
 
   @Test(arguments: PlantedBug.all)
-  func `show every bug that was planted`(bug: PlantedBug) async throws {
+  func `random schedules show every planted bug`(bug: PlantedBug) async throws {
     let count = Effort.schedules(300, nightly: 1_000)
     let counts = try await offPool {
       try Self.drawings.map { try bug.count($0.drawing, among: count) }

@@ -6,7 +6,10 @@ import Testing
 
 @Suite struct `A call from outside, at any time` {
   @Test(arguments: OutsideScene.all, OutsideCall.allCases)
-  func `leaves nothing behind`(scene: OutsideScene, call: OutsideCall) async throws {
+  func `a call from outside at any time leaves nothing behind`(
+    scene: OutsideScene,
+    call: OutsideCall
+  ) async throws {
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(300, nightly: 20_000),
@@ -18,7 +21,7 @@ import Testing
 
   #if DEBUG
   @Test(arguments: OutsideScene.all, OutsideCall.allCases)
-  func `leaves nothing behind, interrupted anywhere`(
+  func `a call from outside at any interrupted step leaves nothing behind`(
     scene: OutsideScene,
     call: OutsideCall
   ) async throws {

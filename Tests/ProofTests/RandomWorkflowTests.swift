@@ -8,7 +8,7 @@ import Testing
 @Suite(.heavy) struct `Random workflows` {
   /// From `OPERATIONS_WORKFLOW_OFFSET` on, or the one that `OPERATIONS_WORKFLOW_SEED` names.
   @Test(arguments: 0..<10)
-  func `do what the model allows, and nothing else`(part: Int) async throws {
+  func `random workflows do only what the model allows`(part: Int) async throws {
     let count = UInt64(Effort.rounds(50, nightly: 1_000))
     let offset = UInt64(Effort.number("OPERATIONS_WORKFLOW_OFFSET") ?? 0)
     let first = offset + UInt64(part) * count
@@ -81,7 +81,8 @@ import Testing
     },
   ]
 
-  @Test(arguments: lies) func `don't bear being lied about`(lie: Lie) async throws {
+  @Test(arguments: lies)
+  func `the model detects false statements about random workflows`(lie: Lie) async throws {
     let found = try await offPool {
       (0..<300 as Range<UInt64>).filter { seed in
         var workflow = RandomWorkflow(seed: seed)

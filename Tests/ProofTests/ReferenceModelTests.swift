@@ -36,19 +36,19 @@ import Testing
     return plan
   }
 
-  @Test func `allows what goes well`() {
+  @Test func `the reference model allows a correct run`() {
     let second = Self.plan { $0.dependencies = [0] }
     #expect(Self.problems([Self.plan, second], Self.whole(0) + Self.whole(1)).isEmpty)
   }
 
-  @Test func `refuses a start before a dependency, twice, or never`() {
+  @Test func `the reference model refuses a start before a dependency, twice or never`() {
     let second = Self.plan { $0.dependencies = [0] }
     #expect(Self.problems([Self.plan, second], Self.whole(1) + Self.whole(0)).count == 1)
     #expect(Self.problems([Self.plan], Self.whole(0) + Self.whole(0)).count == 2)
     #expect(Self.problems([Self.plan], []) == ["0 never ended"])
   }
 
-  @Test func `refuses more than the limit, of a queue and of a claim`() {
+  @Test func `the reference model refuses more executions than a limit allows`() {
     let both: [Event] = [.told(0, "started"), .told(1, "started")]
     let ends: [Event] = [
       .told(0, "willFinish"), .finished(0, .succeeded, errorCount: 0), .idle(0),
@@ -73,7 +73,7 @@ import Testing
     ]
   }
 
-  @Test func `refuses that one more enters than a claim allows`() {
+  @Test func `the reference model refuses more holders than a claim allows`() {
     let both: [Event] = [.claims(0, .taken), .claims(1, .taken)]
     let rest = Self.granted(0) + Self.granted(1)
     #expect(Self.problems([Self.claiming(2), Self.claiming(2)], both + rest).isEmpty)
@@ -92,7 +92,7 @@ import Testing
     )
   }
 
-  @Test func `refuses a start without claims, and claims that are lost or kept`() {
+  @Test func `the reference model refuses starts without claims and lost claims`() {
     let plan = Self.claiming()
     #expect(Self.problems([plan], Self.whole(0)) == ["0 started without its claims"])
     let taken: [Event] = [.claims(0, .taken), .told(0, "started")]
@@ -105,7 +105,7 @@ import Testing
     #expect(Self.problems([plan], kept) == ["0 kept its claims"])
   }
 
-  @Test func `refuses that one who waits for a claim is overtaken`() {
+  @Test func `the reference model refuses to let later claimants overtake a waiting one`() {
     let plans = [Self.claiming(), Self.claiming(), Self.claiming()]
     let waits: [Event] = [.claims(0, .taken), .claims(1, .waits), .claims(2, .waits)]
     let first = waits + Self.granted(0)
@@ -126,7 +126,7 @@ import Testing
     #expect(Self.problems(plans, limit: 1, first + third + second).isEmpty)
   }
 
-  @Test func `lets a claim be taken over, and nothing else`() {
+  @Test func `the reference model allows a claim to be taken over from its holder`() {
     let events: [Event] = [
       .claims(0, .taken), .claims(1, .waits), .told(0, "cancelled"), .told(0, "willFinish"),
       .finished(0, .cancelled, errorCount: 1), .claims(0, .givenBack), .idle(0),
@@ -139,7 +139,7 @@ import Testing
     )
   }
 
-  @Test func `lets a claim refuse while it is busy, and not before`() {
+  @Test func `the reference model allows a claim to refuse only while it is busy`() {
     let plans = [Self.claiming(), Self.claiming(busy: .skip)]
     let refused: [Event] = [
       .told(1, "willFinish"), .finished(1, .skipped, errorCount: 0), .idle(1),
@@ -152,7 +152,7 @@ import Testing
     )
   }
 
-  @Test func `lets a claim fail, and not skip, where another one would`() {
+  @Test func `the reference model lets failing claims decide before skipping ones`() {
     let both = Self.plan { plan in
       plan.claims = ["a", "b"].map { .init(name: $0, limit: 1, busy: $0 == "a" ? .skip : .fail) }
     }
@@ -171,7 +171,7 @@ import Testing
     #expect(ended(.skipped) == ["1 is skipped, and may be [\"failed\"]"])
   }
 
-  @Test func `lets none start beside one that has its claims, and so its slot`() {
+  @Test func `the reference model counts a claim holder's slot before its start`() {
     let plans = [Self.claiming(), Self.plan]
     let events: [Event] = [.claims(0, .taken)] + Self.whole(1) + Self.granted(0)
     #expect(
@@ -179,7 +179,7 @@ import Testing
     )
   }
 
-  @Test func `refuses an end that nothing explains`() {
+  @Test func `the reference model refuses an unexplained outcome`() {
     #expect(Self.problems([Self.plan], Self.whole(0, .failed)).count == 1)
     #expect(Self.problems([Self.plan], Self.whole(0, .cancelled)).count == 1)
     let failing = Self.plan { $0.verdicts = [.failed] }
@@ -189,7 +189,7 @@ import Testing
     #expect(Self.problems([Self.plan], [.finished(0, .skipped, errorCount: 0)]).count == 1)
   }
 
-  @Test func `lets a cancel count until the end is decided`() {
+  @Test func `the reference model accepts a cancel until the end is decided`() {
     let before: [Event] = [
       .cancelCalled(0), .told(0, "cancelled"), .finished(0, .cancelled, errorCount: 0),
     ]
@@ -202,7 +202,7 @@ import Testing
     #expect(Self.problems([Self.plan], late).count == 1)
   }
 
-  @Test func `refuses that the less urgent overtakes`() {
+  @Test func `the reference model refuses to let less urgent operations overtake`() {
     let urgent = Self.plan { $0.priority = 4 }
     #expect(
       Self.problems(

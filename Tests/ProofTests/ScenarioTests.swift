@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.heavy) struct `Small workflows, in every order` {
   @Test(arguments: Scenario.all)
-  func `end as they should`(scenario: Scenario) async throws {
+  func `small workflows finish as expected in every order`(scenario: Scenario) async throws {
     let report = try await offPool {
       try exploreSchedules(depthFirst: Effort.schedules(2_000), randomSchedules: Effort.drawn(200))
       {
@@ -20,7 +20,9 @@ import Testing
 
   #if DEBUG
   @Test(arguments: Scenario.all)
-  func `end as they should, interrupted anywhere`(scenario: Scenario) async throws {
+  func `small workflows finish as expected with an interruption anywhere`(
+    scenario: Scenario
+  ) async throws {
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,

@@ -188,7 +188,9 @@ private struct Flaw: Error {}
   }
 
   @Test(arguments: Case.all)
-  func `are never too many, and all given back`(one: Case) async throws {
+  func `slots and claims between attempts are never exceeded and all released`(
+    one: Case
+  ) async throws {
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(3_000, nightly: 200_000),
@@ -200,7 +202,9 @@ private struct Flaw: Error {}
 
   #if DEBUG
   @Test(arguments: Case.all)
-  func `are never too many, interrupted anywhere`(one: Case) async throws {
+  func `slots and claims between attempts are never exceeded despite interruptions`(
+    one: Case
+  ) async throws {
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
