@@ -1,6 +1,7 @@
 package import CoreOperations
 
-/// What children reported, for the failure of their parent: a plain value behind its lock.
+/// The errors that children reported, for the failure of their parent: a plain value behind the parent's
+/// lock.
 package struct ChildErrors {
   fileprivate struct Report {
     let number: Int
@@ -11,25 +12,26 @@ package struct ChildErrors {
     var awaitsRecovery: Bool { (operation as? AdvancedOperation)?.awaitsRecovery == true }
   }
 
-  /// Gets an error of a child; returns the one to record, or nil when its parent has recovered.
+  /// Receives an error of a child, and returns the error to record, or nil if the parent has recovered from
+  /// it.
   package typealias Hook = @Sendable (AdvancedOperation, any Error) -> (any Error)?
 
   private var reports: [Report] = []
   private var leftOut = LeftOut()
-  /// How many reports there may be before some are left out.
+  /// The number of reports from which on some reports are left out.
   private var roomyCount = 4 * Crowd.keptCount
-  /// How many operations, those of groups inside included, didn't run because of errors.
+  /// The number of operations that didn't run because of errors, including operations of nested groups.
   var notRunCount = 0
 
   package init() {}
 
-  /// Keeps what a child reported.
+  /// Keeps the errors that a child reported.
   ///
   /// - Parameters:
-  ///   - elements: Its errors.
-  ///   - notRunCount: How many operations didn't run because of errors.
+  ///   - elements: The errors of the child.
+  ///   - notRunCount: The number of operations that didn't run because of errors.
   ///   - operation: The child.
-  ///   - number: Its place among the children.
+  ///   - number: The position of the child among the children.
   package mutating func record(
     _ elements: [OperationFailure.Element],
     notRunCount: Int,
@@ -41,16 +43,17 @@ package struct ChildErrors {
     reports.append(Report(number: number, operation: operation, elements: elements))
   }
 
-  /// The causes, in the order of the children, without what one inherited from another: such a
-  /// child is counted.
+  /// The root causes, in the order of the children.
   ///
-  /// To be asked without the lock: this calls the program, an override of `dependencies` for
-  /// instance.
+  /// An error that a child inherited from a sibling is left out, and the child is counted instead.
+  ///
+  /// Read this property without the parent's lock, because it calls code of the program, such as an override
+  /// of `dependencies`.
   package var summary: OperationFailure {
     let crowd = Crowd(reports)
     var elements: [OperationFailure.Element] = []
     var notRunCount = notRunCount
-    /// The place of the first error after those that were left out.
+    /// The position of the first error after the errors that were left out.
     var gap: Int?
     for report in crowd.reports {
       let roots = crowd.roots(of: report)
@@ -66,35 +69,36 @@ package struct ChildErrors {
 
   // MARK: Many
 
-  /// Takes out the reports if there are so many that some of them are to be left out; the caller
-  /// puts back what is left of them.
+  /// Takes out the reports if there are so many that some of them have to be left out.
+  ///
+  /// The caller puts back the reports that remain.
   mutating func takeCrowd() -> Crowd? {
     guard reports.count >= roomyCount else { return nil }
     return Crowd(all: exchange(&reports, with: []))
   }
 
-  /// The ``summary``, in which some are left out if there are many.
+  /// The ``summary``, without some of the errors if there are many.
   func thinnedSummary() -> OperationFailure {
     var errors = self
     errors.putBack(Crowd(all: exchange(&errors.reports, with: [])).thinnedOut())
     return errors.summary
   }
 
-  /// Puts back what was taken out and thinned.
+  /// Puts back the reports that were taken out and thinned.
   mutating func putBack(_ crowd: Crowd) {
     reports += crowd.reports
     leftOut.add(crowd.leftOut)
     notRunCount += crowd.notRunCount
-    // Those that may still be recovered from stay, however many they are.
+    // Reports that a parent may still recover from are kept, however many there are.
     roomyCount = max(4 * Crowd.keptCount, 2 * reports.count)
   }
 
-  /// What was left out: it is only counted, and one error is kept.
+  /// The reports that were left out: their number, and the errors of one report as an example.
   struct LeftOut {
     fileprivate var count = 0
-    /// The lowest number of a child of which the report was left out.
+    /// The lowest number of a child whose report was left out.
     fileprivate var firstNumber: Int?
-    /// The errors of one.
+    /// The errors of one report that was left out.
     private var example: [OperationFailure.Element] = []
 
     fileprivate mutating func add(_ number: Int, _ elements: [OperationFailure.Element]) {
@@ -109,10 +113,10 @@ package struct ChildErrors {
       if example.isEmpty { example = other.example }
     }
 
-    /// Notes with one of some errors how many others there were.
+    /// Notes in one of the errors how many other errors were left out.
     fileprivate func note(in elements: inout [OperationFailure.Element], at place: Int?) {
       if count == 0 { return }
-      // All that was kept may have been recovered from.
+      // The parent may have recovered from all errors that were kept.
       let isExample = elements.isEmpty
       if isExample { elements = example }
       let count = isExample ? count - 1 : count
@@ -121,17 +125,17 @@ package struct ChildErrors {
     }
   }
 
-  /// Reports that were taken out, to be looked at without the lock.
+  /// Reports that were taken out, so that they can be examined without the lock.
   struct Crowd {
-    /// How many reports are kept at each end.
+    /// The number of reports that are kept at each end.
     fileprivate static let keptCount = 64
 
-    /// In the order of the children; without those that were recovered from.
+    /// The reports in the order of the children, without reports that a parent has recovered from.
     fileprivate private(set) var reports: [Report]
     private let failed: Set<ObjectIdentifier>
     fileprivate private(set) var leftOut = LeftOut()
     fileprivate private(set) var notRunCount = 0
-    /// All that was taken out: released with this, and not under a lock.
+    /// All reports that were taken out, which are released with this value and so not under a lock.
     private var all: [Report] = []
 
     fileprivate init(_ reports: [Report]) {
@@ -144,8 +148,7 @@ package struct ChildErrors {
       self.all = all
     }
 
-    /// Leaves out what is neither among the first nor the last, unless it may still be recovered
-    /// from.
+    /// Leaves out the reports in the middle, except for reports that a parent may still recover from.
     func thinnedOut() -> Crowd {
       var crowd = Crowd(all)
       crowd.all = all
@@ -158,7 +161,7 @@ package struct ChildErrors {
           crowd.reports.append(report)
           continue
         }
-        // A recovery may have ended since.
+        // A recovery may have finished since the reports were sorted.
         if report.isRecovered { continue }
         let roots = crowd.roots(of: report)
         if roots.isEmpty { crowd.notRunCount += 1 } else { crowd.leftOut.add(report.number, roots) }
@@ -167,7 +170,7 @@ package struct ChildErrors {
       return crowd
     }
 
-    /// The errors of a child that aren't those of another one.
+    /// The errors of a child that it didn't inherit from a sibling.
     fileprivate func roots(of report: Report) -> [OperationFailure.Element] {
       let followsSibling = report.operation.dependencies.contains { dependency in
         failed.contains(ObjectIdentifier(dependency))
@@ -179,17 +182,19 @@ package struct ChildErrors {
 }
 
 extension AdvancedOperation {
-  /// Whether its parent only counts its failure, because there were so many.
+  /// A Boolean value that indicates whether the parent only counts the failure of this operation, because too
+  /// many children failed.
   fileprivate final var wasLeftOut: Bool { withCore { $0.extra?.isLeftOut == true } }
 }
 
 extension AdvancedOperation {
-  /// What an operation that has ended adds to the errors of its parent.
+  /// Returns the errors that an operation whose outcome is decided adds to the errors of its parent.
   ///
   /// - Parameters:
-  ///   - isCancelledByParent: Whether the parent has cancelled its children, so that the reason is
-  ///     its own.
-  ///   - isPlainCancelAnError: Whether a cancel without a reason, by other code, is one.
+  ///   - isCancelledByParent: A Boolean value that indicates whether the parent has cancelled its children,
+  ///     so that the reason is an error of the parent.
+  ///   - isPlainCancelAnError: A Boolean value that indicates whether a cancel without a reason, by other
+  ///     code than the parent, is an error.
   /// - Returns: The errors with their origins in the child.
   final func elementsForParent(
     isCancelledByParent: Bool,
@@ -208,12 +213,12 @@ extension AdvancedOperation {
 }
 
 extension [OperationFailure.Element] {
-  /// The same as those of a child.
+  /// Returns the errors with their origins in a child.
   ///
   /// - Parameters:
-  ///   - child: Whose they are.
-  ///   - hook: What becomes of each.
-  /// - Returns: Those that are left, with their origins in the child.
+  ///   - child: The operation that reported the errors.
+  ///   - hook: The closure that maps each error.
+  /// - Returns: The errors that the hook didn't remove, with their origins in the child.
   func inChild(_ child: Operation, _ hook: ChildErrors.Hook? = nil) -> Self {
     let label = child.nameAndTag
     return compactMap { element in

@@ -1,41 +1,43 @@
 package import CoreOperations
 
-/// The children of a group, of a round or of a scope: who has come, who may still come, and when
-/// all have ended.
+/// The children of a group, of a round or of a scope, with their number and their ends.
 ///
-/// A plain value behind the lock of their parent. A child comes, which is when it is counted; it
-/// has come, which is when the parent may touch it; and it ends. Children are closed, once, when
-/// all have ended and the parent adds no more itself: nothing comes after that.
+/// This is a plain value behind the lock of the parent. A child first is being added, and is counted from
+/// then on. Then it has been added, and the parent may use it. Finally it ends. The children are closed once,
+/// when all have ended and the parent adds no more children itself. After that no child can be added.
 package struct Children {
-  /// How far the children are; only ever forward.
+  /// The progress of the children, which only moves forward.
   package enum Phase: Equatable, CaseIterable, Sendable {
-    /// The parent hasn't begun to run them. Exits: `beginning`; `closed`, of a scope.
+    /// The parent hasn't begun to run the children. Exits: `beginning`; `closed`, for a scope.
     case waiting
-    /// The parent adds what it has, so that nothing closes them. Exits: `running`, `closed`.
+    /// The parent adds its first children to the queue, so children that end don't close them. Exits:
+    /// `running`, `closed`.
     case beginning
-    /// Exit: `closed`, with the last that ends.
+    /// The children are running. Exit: `closed`, when the last child ends.
     case running
-    /// No exit.
+    /// No child can be added any more. No exit.
     case closed
   }
 
-  /// What becomes of children that come.
+  /// The parent's answer to operations that are being added as children.
   package enum ComingAction: Equatable {
-    /// They are taken in, under numbers from this one on; `came` follows.
+    /// The operations become children, with numbers from this number on. A call of `came` follows.
     case take(Int)
-    /// They are cancelled, and aren't children: the parent has begun to run its children and was
-    /// stopped, so children that add others at their ends would keep it forever.
+    /// The operations are cancelled and don't become children, because the parent is running its children and
+    /// was stopped.
+    ///
+    /// Otherwise children that add other children when they end would keep the parent running forever.
     case turnAway
     case refuseAsTooLate
   }
 
-  /// What follows when a child has ended, or the parent has begun.
+  /// The step that follows when a child has ended, or when the parent has begun.
   package enum EndAction {
-    /// Others go on, or may come.
+    /// Other children are still running, or may be added.
     case none
-    /// All have ended, and are closed; said once.
+    /// All children have ended and are closed. This action is returned only once.
     case close
-    /// All have ended: wake what waits for that, without the lock.
+    /// All children have ended, and the waiter has to be woken without the lock.
     case wake(Waiter)
   }
 
@@ -50,29 +52,31 @@ package struct Children {
   private let isListed: Bool
   private var list: [Child] = []
   package private(set) var phase = Phase.waiting
-  /// How many have come, or are coming.
+  /// The number of children that were added or are being added.
   package private(set) var count = 0
-  /// Whether the parent has cancelled its children.
+  /// A Boolean value that indicates whether the parent has cancelled its children.
   private var isStopped = false
   private var openCount = 0
   private var comingCount = 0
   private var waiter: Waiter?
-  /// What those that have ended reported.
+  /// The errors that the children reported when they ended.
   package var errors = ChildErrors()
 
-  /// - Parameter isListed: Whether the children are kept until the parent lets go of them; those of
-  ///   a scope may be many, and are in its queue.
+  /// - Parameter isListed: A Boolean value that indicates whether the children are kept until the parent
+  ///   releases them. A scope doesn't list its children, because there may be many and its queue has them.
   package init(isListed: Bool = true) { self.isListed = isListed }
 
-  /// Those of a list that have come, in the order of their coming, ended or not.
+  /// The listed children that have been added, in the order of adding, even if they have ended.
   package var operations: [Operation] { list.lazy.filter(\.hasCome).map(\.operation) }
 
-  /// The first of them that has come.
+  /// The first listed child that has been added.
   package var first: Operation? { list.first { $0.hasCome }?.operation }
 
   // MARK: Events
 
-  /// Children are being added; until ``came(_:)``, nothing is done with them.
+  /// Records that children are being added.
+  ///
+  /// The parent doesn't use them before ``came(_:)``.
   package mutating func comes(_ operations: some Collection<Operation>) -> ComingAction {
     switch phase {
     case .closed: return .refuseAsTooLate
@@ -87,16 +91,18 @@ package struct Children {
     return .take(first)
   }
 
-  /// Children that were being added are ready for all that the parent does with them.
+  /// Records that children have been added, so that the parent may use them.
   package mutating func came(_ numbers: Range<Int>) {
     comingCount -= numbers.count
     if isListed { for number in numbers { list[number].hasCome = true } }
   }
 
-  /// The parent cancels its children.
+  /// Records that the parent cancels its children.
   package mutating func stopped() { isStopped = true }
 
-  /// The parent runs its children; ``begun()`` follows.
+  /// Records that the parent begins to run its children.
+  ///
+  /// A call of ``begun()`` follows.
   package mutating func begins() {
     switch phase {
     case .waiting: phase = .beginning
@@ -104,7 +110,7 @@ package struct Children {
     }
   }
 
-  /// The parent has added what it had.
+  /// Records that the parent has added its first children to the queue.
   package mutating func begun() -> EndAction {
     switch phase {
     case .beginning: phase = .running
@@ -113,7 +119,7 @@ package struct Children {
     return ifAllHaveEnded()
   }
 
-  /// A child has ended.
+  /// Records that a child has ended.
   package mutating func ended(_ number: Int) -> EndAction {
     if isListed {
       if list[number].hasEnded { trap("a child of an operation ended twice") }
@@ -134,59 +140,64 @@ package struct Children {
     }
   }
 
-  /// The parent waits until all have ended; one at a time.
+  /// Waits until all children have ended.
   ///
-  /// - Returns: Whether they have, so that it isn't woken.
+  /// Only one waiter is possible at a time.
+  ///
+  /// - Returns: Whether all children have ended, so that the waiter isn't called.
   package mutating func waits(_ waiter: @escaping Waiter) -> Bool {
     if openCount > 0 { self.waiter = waiter }
     return openCount == 0
   }
 
-  /// A scope wants to end, and has seen that all had ended when there were so many.
+  /// Closes the children of a scope if no child was added since the scope saw that all children had ended.
   ///
-  /// - Returns: Whether none has come since, and so none comes any more.
+  /// - Parameter seen: The number of children that the scope saw.
+  ///
+  /// - Returns: Whether the children are closed.
   package mutating func closes(with seen: Int) -> Bool {
     if comingCount == 0, openCount == 0, count == seen { phase = .closed }
     return phase == .closed
   }
 
-  /// The parent lets go of them: returns what it held.
+  /// Releases the children, and returns the children that were listed.
   package mutating func taken() -> [Operation] { exchange(&list, with: []).map(\.operation) }
 }
 
-/// The part of an operation that runs others and waits for them: a group, or the rounds of an
-/// operation that retries, repeats or recovers.
+/// The part of an operation that runs children and waits for them.
+///
+/// Such a part is a group, or the rounds of an operation that retries, repeats or recovers.
 ///
 /// No method is called with a lock held.
 protocol ChildRunner: AnyObject, Sendable {
-  /// Whether children will start when the operation does.
+  /// A Boolean value that indicates whether children will start when the operation does.
   var hasWaitingChildren: Bool { get }
   /// The children that have not ended.
   var openChildren: [Operation] { get }
-  /// Takes in an operation that a child has produced.
+  /// Accepts an operation that a child has produced.
   ///
   /// - Parameters:
   ///   - operation: The produced operation.
-  ///   - owner: The operation whose part this is.
-  /// - Returns: Whether it was in time.
+  ///   - owner: The operation that this child runner belongs to.
+  /// - Returns: Whether the operation was accepted, because the owner was still running children.
   func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool
-  /// The outcome of a child is decided, and no operation that waits for its end knows.
+  /// Records that the outcome of a child is decided, before an operation that waits for its end is notified.
   func childEnds(_ child: AdvancedOperation)
-  /// A child has said how far it is.
+  /// Records that a child has updated its progress.
   ///
-  /// - Returns: What the operation says because of that.
+  /// - Returns: The update of the owner's progress that follows from it.
   func child(
     _ child: AdvancedOperation,
     didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews?
-  /// The end was decided before the children were started: they leave.
+  /// Lets the children leave, because the end of the operation was decided before it started them.
   func letChildrenLeave()
-  /// The operation was cancelled, and waits for its children.
+  /// Cancels the children, because the operation was cancelled.
   func stop(reason: (any Error)?)
-  /// The operation is idle.
+  /// Releases resources, because the operation is idle.
   func ownerIsIdle()
-  /// A simulation has abandoned the operation.
+  /// Releases resources, because a simulation has abandoned the operation.
   func abandoned()
 }
 
@@ -197,7 +208,7 @@ extension ChildRunner {
 }
 
 extension Children.EndAction {
-  /// Wakes what waits for the end, if something does.
+  /// Calls the waiter for the end of the children, if there is a waiter.
   func wake() {
     switch self {
     case .none, .close: break
@@ -207,7 +218,9 @@ extension Children.EndAction {
 }
 
 extension Operation {
-  /// Calls a closure when nothing of the operation goes on any more; a plain one has finished then.
+  /// Calls a closure when the operation is idle.
+  ///
+  /// A plain operation is idle when it has finished.
   final func whenIdle(_ body: @escaping @Sendable (Operation) -> Void) {
     if let operation = self as? AdvancedOperation {
       operation.afterIdle(body)
@@ -216,7 +229,9 @@ extension Operation {
     }
   }
 
-  /// Whether it keeps a parent from ending; to be asked without the parent's lock.
+  /// A Boolean value that indicates whether the operation keeps its parent from ending.
+  ///
+  /// Read it without the parent's lock.
   var isOpenAsChild: Bool {
     guard let operation = self as? AdvancedOperation else { return !isFinished }
     return !operation.withCore { $0.machine.isIdle }
@@ -224,7 +239,7 @@ extension Operation {
 }
 
 extension Locked {
-  /// Waits until all children have ended, also in a cancelled task.
+  /// Waits until all children have ended, even in a cancelled task.
   borrowing func untilAllEnded(_ children: WritableKeyPath<Value, Children>) async {
     await withCheckedContinuation { continuation in
       let haveEnded = withLock { $0[keyPath: children].waits { continuation.resume() } }

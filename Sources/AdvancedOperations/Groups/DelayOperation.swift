@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// An operation that is done after a time.
+/// An operation that finishes after a duration.
 ///
 /// ```swift
 /// let pause = DelayOperation(.seconds(30))
@@ -9,10 +9,10 @@ import CoreOperations
 /// queue.addOperations([first, pause, second])
 /// ```
 ///
-/// The time is that of the environment's clock, and counts from the start: after dependencies,
-/// conditions and the wait for a slot. No thread and no task wait; the slot is taken for the whole
-/// time, so in a queue with a small limit a delay stands in the way of others. A cancel ends it at
-/// once.
+/// The duration is measured with the clock of the environment. It begins when the operation starts, after
+/// dependencies, conditions and the wait for a slot. The delay doesn't block a thread or suspend a task.
+/// However, it takes its slot for the whole duration, so in a queue with a small limit it keeps other
+/// operations from starting. A cancelled delay finishes immediately.
 public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `waiting` has a lock.
   private struct Waiting {
@@ -21,17 +21,17 @@ public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
     var isOver = false
   }
 
-  /// How long it takes.
+  /// The duration of the delay.
   public let duration: Duration
   private let waiting = Locked(Waiting())
-  /// When it ends, by its environment's clock; nil before it has begun.
+  /// The time at which the delay ends, by the clock of its environment; nil before the delay has begun.
   var end: Duration? { waiting.withLock { $0.end } }
 
   /// Creates an operation.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - duration: How long it takes; it ends at once when this isn't positive.
+  ///   - name: The name of the operation.
+  ///   - duration: The duration of the delay. If it isn't positive, the operation finishes immediately.
   public init(name: String? = nil, _ duration: Duration) {
     self.duration = duration
     super.init()

@@ -1,29 +1,33 @@
 import CoreOperations
 
-/// What a group has beside its children: a plain value behind its lock.
+/// The state of a group, including its children: a plain value behind the group's lock.
 struct GroupMembers {
   var children = Children()
   var progress = GroupProgress()
-  /// Where the children are run, or leave; nil before that.
+  /// The queue in which the children run or leave; nil before they are added to it.
   private(set) var queue: AdvancedOperationQueue?
-  /// Whether the group's end was decided before it started its children, which leave as cancelled.
+  /// A Boolean value that indicates whether the group's end was decided before it started its children, which
+  /// leave as cancelled.
   private(set) var isLeaving = false
   /// The child whose failure made the group fail fast.
   private(set) var firstFailed: GroupOperation.SiblingFailed?
   var hook: ChildErrors.Hook?
   var rollbacks = RollbackList()
-  /// How many children may execute at once; -1 for as many as there are threads.
+  /// The number of children that may execute at the same time; -1 for the number of threads.
   var limit: Int
-  /// The group itself while it runs children: these don't keep it, and maybe nothing else does.
+  /// The group itself while it runs children, because the children don't retain it and maybe no other object
+  /// does.
   private var owner: GroupOperation?
-  /// The children that are plain operations and were cancelled because another one failed.
+  /// The children that are plain operations and were cancelled because another child failed.
   private var unstarted: Set<ObjectIdentifier> = []
 
   init(limit: Int) { self.limit = limit }
 
-  /// A child is being added; ``childCame(_:)`` follows.
+  /// Records that a child is being added.
   ///
-  /// - Returns: What becomes of it.
+  /// A call of ``childCame(_:)`` follows.
+  ///
+  /// - Returns: The group's answer to the child.
   mutating func childComes(_ child: Operation) -> Children.ComingAction {
     if isLeaving { return .refuseAsTooLate }
     let action = children.comes(CollectionOfOne(child))
@@ -31,22 +35,22 @@ struct GroupMembers {
     return action
   }
 
-  /// A child that is being added is ready for all that the group does with it.
+  /// Records that a child has been added, so that the group may use it.
   ///
-  /// - Returns: The queue to add it to, and the progress doesn't count it yet; nil if the group
-  ///   will add it.
+  /// - Returns: The queue to add the child to, in which case the progress doesn't count the child yet; nil if
+  ///   the group will add the child to a queue later.
   mutating func childCame(_ number: Int) -> AdvancedOperationQueue? {
     children.came(number..<number + 1)
     if queue == nil { _ = progress.childCame() }
     return queue
   }
 
-  /// The children are to run, or to leave.
+  /// Records that the children run or leave from now on.
   ///
   /// - Parameters:
-  ///   - queue: Where.
-  ///   - owner: Their group.
-  ///   - isLeaving: Whether the end of the group was decided before.
+  ///   - queue: The queue in which the children run.
+  ///   - owner: The group that the children belong to.
+  ///   - isLeaving: A Boolean value that indicates whether the end of the group was decided before.
   /// - Returns: The children to add to the queue.
   mutating func childrenBegin(
     in queue: AdvancedOperationQueue,
@@ -60,37 +64,40 @@ struct GroupMembers {
     return children.operations
   }
 
-  /// All children have ended, and none comes any more; the group is kept alive by the caller.
+  /// Records that all children have ended and no child can be added.
+  ///
+  /// The caller keeps the group alive.
   mutating func childrenClosed() { owner = nil }
 
-  /// Nothing runs the group or its children any more: returns what kept the group alive, and code of
-  /// the program that may.
+  /// Records that neither the group nor its children will run again.
+  ///
+  /// - Returns: The reference that kept the group alive, and a closure of the program that may do so as well.
   mutating func abandoned() -> (owner: GroupOperation?, hook: ChildErrors.Hook?) {
     (owner.take(), hook.take())
   }
 
-  /// A child has failed, and the group fails fast; returns whether it is the first.
+  /// Records that a child has failed in a group that fails fast; returns whether this is the first failure.
   mutating func failsFast(because reason: GroupOperation.SiblingFailed) -> Bool {
     if firstFailed != nil { return false }
     firstFailed = reason
     return true
   }
 
-  /// A plain operation is cancelled before it starts, because another child failed.
+  /// Records that a plain operation is cancelled before it starts, because another child failed.
   mutating func plainChildWillNotRun(_ child: Operation) {
     unstarted.insert(ObjectIdentifier(child))
   }
 
-  /// What the children reported; also those that have no way to.
+  /// Takes out the errors of the children, and counts the plain operations that didn't run, which can't
+  /// report errors.
   mutating func takeErrors() -> ChildErrors {
     children.errors.notRunCount += unstarted.count
     return exchange(&children.errors, with: ChildErrors())
   }
 
-  /// The group has finished: returns what it doesn't need any more, to be let go of after
-  /// unlocking.
+  /// Releases resources because the group has finished; the caller releases the result after unlocking.
   ///
-  /// One that was finished from outside still has children to run, and may have something to undo.
+  /// A group that was finished from outside still has children to run, and may have work to undo.
   mutating func released() -> GroupMembers {
     let old = self
     if !rollbacks.isClosed { return old }
@@ -101,10 +108,10 @@ struct GroupMembers {
   }
 }
 
-/// How far the children of a group are, in sum: a plain value behind its lock.
+/// The sum of the progress of a group's children: a plain value behind the group's lock.
 struct GroupProgress {
-  // Each of what the children said may be as large as can be; one that said nothing counts as one
-  // unit.
+  // The counts that a child reports may be as large as `Int64` allows. A child that has reported no progress
+  // counts as one unit.
   private var completedUnits: Int128 = 0
   private var totalUnits: Int128 = 0
   private var updates: [ObjectIdentifier: OperationProgress] = [:]
@@ -116,21 +123,21 @@ struct GroupProgress {
     )
   }
 
-  /// A child was added; returns whether that changed the sum, which it always does.
+  /// Records that a child was added; returns whether that changed the sum, which is always the case.
   mutating func childCame() -> Bool {
     totalUnits += 1
     return true
   }
 
-  /// A child that has not ended said how far it is; returns whether that changed the sum.
+  /// Records the progress of a child that hasn't ended; returns whether that changed the sum.
   ///
-  /// Neither count of a child goes back, so that none of the group does: one that begins anew, as
-  /// an operation that is tried again, counts as far as it has come until it gets further.
+  /// Neither count of a child decreases, so that neither count of the group decreases. A child that starts
+  /// again from zero, such as a retried operation, keeps its earlier progress until it exceeds it.
   mutating func childUpdated(_ child: Operation, _ update: OperationProgress) -> Bool {
     guard update.totalUnitCount > 0 else { return false }
     let old = part(of: child)
     let total = max(update.totalUnitCount, old.totalUnitCount)
-    // One that said more than there is has done all of what it said.
+    // A child that reports more completed units than its total has completed the total.
     let completed = min(update.completedUnitCount, update.totalUnitCount)
     return replace(
       child,
@@ -141,7 +148,8 @@ struct GroupProgress {
     )
   }
 
-  /// A child has ended, so all of it is done; returns whether that changed the sum.
+  /// Records that a child has ended, so that all of its units are completed; returns whether that changed the
+  /// sum.
   mutating func childCompleted(_ child: Operation) -> Bool {
     let total = part(of: child).totalUnitCount
     defer { updates[ObjectIdentifier(child)] = nil }

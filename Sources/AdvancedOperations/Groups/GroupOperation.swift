@@ -1,6 +1,6 @@
 public import CoreOperations
 
-/// An operation that is done when its children are.
+/// An operation that runs other operations, its children, and finishes when they have.
 ///
 /// ```swift
 /// let sync = GroupOperation(name: "sync", maxConcurrentOperationCount: 2) {
@@ -11,35 +11,33 @@ public import CoreOperations
 /// queue.addOperation(sync)
 /// ```
 ///
-/// Children start when the group does. They take no slots of the group's queue and no threads of
-/// their own: their number is bounded by the group's own ``maxConcurrentOperationCount``. A cancel
-/// cancels the children with the same reason; the group finishes when all of them have ended and no
-/// body of theirs is going on.
+/// Children start when the group does. They take no slots of the group's queue and have no separate threads:
+/// the group's ``maxConcurrentOperationCount`` limits their number. Cancelling the group cancels the children
+/// with the same reason. The group finishes when all children have ended and none of their bodies is running.
 ///
-/// The children of a group that never executes leave as cancelled, and it stays
-/// ``AdvancedOperation/State/finishing`` until they have.
+/// The children of a group that never executes leave as cancelled. The group stays
+/// ``AdvancedOperation/State/finishing`` until they have left.
 ///
-/// Groups can be children of groups. What children have done can be undone: see
-/// ``AdvancedOperation/onRollback(_:)``.
+/// Groups can be children of groups. To undo the work of children, see ``AdvancedOperation/onRollback(_:)``.
 ///
-/// A group keeps its ``children``, and their errors, until it has ended.
+/// A group keeps its ``children`` and their errors until it has ended.
 ///
-/// A subclass makes its children in its initialiser, or adds them in a first child; ``execute()``
-/// is the group's own. It may override ``AdvancedOperation/finished(withErrors:)``.
+/// A subclass creates its children in its initializer, or adds them in a first child, because it can't
+/// override ``execute()``. It may override ``AdvancedOperation/finished(withErrors:)``.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
-  /// What the group does when a child fails.
+  /// The group's reaction to the failure of a child.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum ErrorPolicy: Sendable {
-    /// The others go on; all errors are collected.
+    /// The other children keep running, and the group collects all errors.
     case collectAll
-    /// The others are cancelled with the reason ``SiblingFailed``, before any that depends on it
-    /// starts.
+    /// The other children are cancelled with the reason ``SiblingFailed``.
     ///
-    /// Those that had not begun to execute are counted in ``OperationFailure/notRunCount``.
+    /// They are cancelled before any child that depends on the failed child starts. Children that had not
+    /// begun to execute are counted in ``OperationFailure/notRunCount``.
     case failFast
   }
 
@@ -48,15 +46,16 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Creates a group.
   ///
-  /// A subclass without an initialiser of its own inherits this one, with a closure that returns an
-  /// array: Swift 6.3 leaves the builder behind. Call it from an initialiser to have that.
+  /// A subclass without its own initializer inherits this initializer, but with a plain closure that returns
+  /// an array, because Swift 6.3 doesn't inherit the result builder. To use the builder, call this
+  /// initializer from an initializer of the subclass.
   ///
   /// - Parameters:
-  ///   - name: What the group is called.
-  ///   - errorPolicy: What happens to the others when a child fails.
-  ///   - maxConcurrentOperationCount: How many children may execute at once; -1 for as many as
-  ///     there are threads.
-  ///   - children: The first children, in no queue yet.
+  ///   - name: The name of the group.
+  ///   - errorPolicy: The group's reaction to the failure of a child.
+  ///   - maxConcurrentOperationCount: The number of children that may execute at the same time; -1 for the
+  ///     number of threads.
+  ///   - children: The first children, which aren't in a queue yet.
   /// - Precondition: The limit is -1 or more.
   public init(
     name: String? = nil,
@@ -82,9 +81,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     )
   }
 
-  // Groups may be in each other as deep as a program likes.
+  // Groups may be nested to any depth.
   deinit {
-    // What points at children goes first, so that the list has the last references.
+    // The errors also reference children. They are released first, so that the list has the last references.
     _ = members.withLock { $0.takeErrors() }
     FlatRelease.release(members.withLock { $0.children.taken() })
   }
@@ -101,19 +100,19 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// Adds a child.
   ///
   /// - Before the group executes, the child waits for the start of the group.
-  /// - While the group executes, the child may start at once.
-  /// - When the group has been cancelled and hasn't executed, the child is cancelled on arrival
-  ///   with the same reason.
-  /// - When the group has executed and has cancelled its children, the operation doesn't become a
-  ///   child. It is cancelled with the same reason and finishes, and the group doesn't wait for it.
-  /// - When all children have ended, it is too late: nothing happens to the operation.
+  /// - While the group executes, the child may start immediately.
+  /// - When the group has been cancelled and hasn't executed, the child is cancelled on arrival with the same
+  ///   reason.
+  /// - When the group has executed and has cancelled its children, the operation doesn't become a child. It
+  ///   is cancelled with the same reason and finishes, and the group doesn't wait for it.
+  /// - When all children have ended, the call does nothing and returns false.
   ///
-  /// It can be called from any thread, and by the children themselves.
+  /// You can call this method from any thread, including from the children.
   ///
-  /// - Parameter operation: In no queue yet, and a child of no other group.
+  /// - Parameter operation: An operation that isn't in a queue and isn't a child of another group.
   /// - Returns: Whether the operation has become a child.
-  /// - Precondition: The operation is a child of no group. It isn't this group, nor a group that
-  ///   this one is a child of, however deep: each would wait for the end of the other.
+  /// - Precondition: The operation isn't a child of a group. It is neither this group nor a group that
+  ///   contains this group at any depth, because each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
     switch comes(operation) {
@@ -134,7 +133,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   }
 
   private func takeIn(_ operation: Operation, _ number: Int) {
-    // The group adds it to a queue, and nothing else does that.
+    // The group adds the operation to a queue, and no other code can do that.
     _ = operation.claim()
     if let child = operation as? AdvancedOperation {
       let other = child.withCore { core -> AdvancedOperation? in
@@ -149,7 +148,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       if let inner = child as? GroupOperation { checkIsNotAround(inner) }
     }
     operation.whenIdle { [weak self] in self?.childEnded($0, number) }
-    // From here on the group, which may just start, finds it.
+    // From here on the group, which may be starting on another thread, finds the child.
     let queue = members.withLock { $0.childCame(number) }
     if isCancelled || members.withLock({ $0.firstFailed != nil || $0.isLeaving }) {
       cancel(operation, reason: reasonOfChildren)
@@ -164,13 +163,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  /// Traps when a child is the group itself, or one that the group is a child of.
+  /// Traps if a child is the group itself, or a group that contains this group.
   ///
-  /// Called when the child knows its group. Of two threads that make a cycle of two groups, each
-  /// has added a child to one before it looks for children of the other; so at least one sees the
-  /// cycle.
+  /// The child already knows its group when this method is called. If two threads create a cycle of two
+  /// groups, each thread has added a child to one group before it searches for children of the other group.
+  /// So at least one thread sees the cycle.
   private func checkIsNotAround(_ child: GroupOperation) {
-    // A group without children is around no other.
+    // A group without children doesn't contain another group.
     guard child === self || child.members.withLock({ $0.children.count > 0 }) else { return }
     guard sequence(first: self, next: \.parent).contains(where: { $0 === child }) else { return }
     trap(
@@ -180,13 +179,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     )
   }
 
-  /// The children that were taken in, in the order of adding, finished or not.
+  /// The children that were added, in the order of adding, even if they have finished.
   public final var children: [Operation] { members.withLock { $0.children.operations } }
 
-  /// How many children may execute at once; -1 for as many as there are threads.
+  /// The number of children that may execute at the same time; -1 for the number of threads.
   ///
-  /// A change takes effect at once, also while the group executes. With 0 no child starts, except
-  /// to leave as cancelled.
+  /// A change takes effect immediately, even while the group executes. With 0 no child starts, except to
+  /// leave as cancelled.
   ///
   /// - Precondition: -1 or more.
   public final var maxConcurrentOperationCount: Int {
@@ -201,7 +200,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  /// Gives the queue the limit that is the latest, whichever thread comes last.
+  /// Sets the latest limit on the queue, even if several threads change the limit at the same time.
   private func applyLimit(to queue: AdvancedOperationQueue) {
     var limit: Int
     repeat {
@@ -212,13 +211,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Maps the errors of children, before the group records them.
   ///
-  /// A later call replaces the closure of an earlier one. The errors are as they were thrown. One
-  /// that came through another operation is an ``OperationFailure``: ask that with
-  /// ``OperationFailure/first(_:)``.
+  /// A later call replaces the closure of an earlier call. The closure receives each error as it was thrown.
+  /// An error that passed through another operation is an ``OperationFailure``: use
+  /// ``OperationFailure/first(_:)`` to search it for an error type.
   ///
-  /// - Parameter transform: Called once for each error when the child's outcome is decided, before
-  ///   any operation that depends on the child starts; on any thread, without a lock held. Returns
-  ///   the error to record, or nil when the group has recovered from it.
+  /// - Parameter transform: A closure that returns the error to record, or nil if the group has recovered
+  ///   from it. The group calls it once for each error when the child's outcome is decided, before an
+  ///   operation that depends on the child starts. It is called on any thread, without a lock held.
   public final func mapChildErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
@@ -230,15 +229,15 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// Starts the children.
   public final override func execute() {
-    // First, because the name may be an override, which can do anything.
+    // The queue is created first, because the name may be an override, which can run any code.
     let queue = makeQueue()
-    // Whether the children run is decided together with every other end of the group.
+    // The state machine decides together whether the children run and how the group ends.
     guard withCore({ $0.machine.childrenDue() }) else { return }
     bodyBegan()
     begin(in: queue, isLeaving: false)
   }
 
-  /// A queue for the children, which has no threads of its own.
+  /// Creates a queue for the children, which has no separate threads.
   fileprivate final func makeQueue() -> AdvancedOperationQueue {
     let queue = AdvancedOperationQueue(environment: environment)
     queue.name = label
@@ -258,7 +257,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     follow(members.withLock { $0.children.begun() })
   }
 
-  /// Why children are cancelled that come or leave because of the group's own end.
+  /// The reason for cancelling children that are added late or that leave because of the group's end.
   private var reasonOfChildren: (any Error)? {
     if isCancelled { return cancellationReason }
     let (failed, isLeaving) = members.withLock { ($0.firstFailed, $0.isLeaving) }
@@ -267,24 +266,25 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   // MARK: Progress
 
-  /// How far the children are: the sum of what they said with
+  /// The sum of the progress that the children reported with
   /// ``AdvancedOperation/updateProgress(completed:total:)``.
   ///
-  /// A child that has said nothing counts as one unit, one that has ended as done, a group as the
-  /// sum of its own children. Neither count goes back: a child that says less than before, as one
-  /// that is tried again, counts as far as it had come. With a child that is added, or that says
-  /// there is more to do, the total grows. Observers of the group are told of each change while it
-  /// executes. The children of a group that never executes do nothing, and aren't counted as done.
+  /// A child that has reported no progress counts as one unit, and a child that has ended counts as
+  /// completed. A nested group counts as the sum of its children. Neither count decreases: a child that
+  /// reports less than before, such as a retried operation, keeps its earlier progress. The total grows when
+  /// a child is added or reports a larger total. Observers of the group are notified of each change while it
+  /// executes. The children of a group that never executes don't count as completed.
   public final var progress: OperationProgress { members.withLock { $0.progress.sum } }
 
-  /// Changes the sum, and tells of it in the order of the changes.
+  /// Changes the sum, and delivers the changes in their order.
   ///
-  /// The lock of the members is taken in that of the group, and that of a child in both.
+  /// The lock of the members is acquired while the lock of the group is held. The lock of a child is acquired
+  /// while both are held.
   fileprivate final func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
     says { members.withLock { body(&$0.progress) ? $0.progress.sum : nil } }
   }
 
-  /// That the group finishes when its children have ended.
+  /// The policy by which the group finishes when its children have ended.
   public final override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   fileprivate final func cancelChildren(reason: (any Error)?) {
@@ -293,13 +293,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
       return (members.children.operations, members.queue)
     }
     let cancel = { children.cancelTogether { self.cancel($0, reason: reason) } }
-    // No dependent of a cancelled child slips through.
+    // Without starts, a dependent of a cancelled child can't start before it is cancelled itself.
     if let queue { queue.withoutStarts(cancel) } else { cancel() }
   }
 
   /// Cancels a child because of the group's own cancel, or because of another child's failure.
   private func cancel(_ child: Operation, reason: (any Error)?) {
-    // An advanced one is counted at its end, when it is known for sure.
+    // An advanced operation is counted when it ends, because only then it is certain that it didn't run.
     let willNotRun = !child.isCancelled && !child.isExecuting && !child.isFinished
     if reason is SiblingFailed, willNotRun, !(child is AdvancedOperation) {
       members.withLock { $0.plainChildWillNotRun(child) }
@@ -323,9 +323,10 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  /// Nothing of the group goes on: ends it, if its end isn't decided, or has that told.
+  /// Ends the group after all its children and rollbacks: decides its end, or delivers an end that was
+  /// decided before.
   ///
-  /// - Parameter elements: What rollbacks threw.
+  /// - Parameter elements: The errors that rollbacks threw.
   final func end(_ elements: [OperationFailure.Element]) {
     if members.withLock({ $0.isLeaving }) {
       withCore { core in
@@ -359,7 +360,7 @@ extension GroupOperation: ChildRunner {
     didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews? {
-    // A child that has ended was counted as done, and so it stays.
+    // A child that has ended counts as completed and keeps counting as completed.
     changeProgress {
       child.withCore { $0.machine.state < .finished } && $0.childUpdated(child, update)
     }
@@ -373,7 +374,7 @@ extension GroupOperation: ChildRunner {
     let elements = child.elementsForParent(isCancelledByParent: isCancelled || hasFailedFast)
       .inChild(child, hook)
     let failure = child.outcome?.failure ?? OperationFailure(elements: [])
-    // A group inside has counted its own.
+    // A nested group has counted its own operations.
     var notRunCount = failure.notRunCount
     if elements.isEmpty, child.cancellationReason is SiblingFailed,
       !child.withCore({ $0.machine.hasStarted })
@@ -392,7 +393,9 @@ extension GroupOperation: ChildRunner {
     if isFirst && !isCancelled { cancelChildren(reason: reason) }
   }
 
-  /// The children leave as cancelled, and observers are notified of the end then.
+  /// Lets the children leave as cancelled.
+  ///
+  /// Observers are notified of the group's end after that.
   final func letChildrenLeave() { begin(in: makeQueue(), isLeaving: true) }
 
   final func stop(reason: (any Error)?) { cancelChildren(reason: reason) }
@@ -409,7 +412,7 @@ extension GroupOperation: ChildRunner {
 }
 
 extension GroupOperation {
-  /// Why a child was cancelled: another child failed, and the group's policy is
+  /// The reason of children that were cancelled because a sibling failed in a group with the policy
   /// ``ErrorPolicy/failFast``.
   ///
   /// ```swift
@@ -420,7 +423,7 @@ extension GroupOperation {
   public struct SiblingFailed: Error, ConsequentialError, CustomStringConvertible {
     /// The child that failed first.
     public var sibling: OperationLabel
-    /// What went wrong with it.
+    /// The failure of that child.
     public var failure: OperationFailure
 
     var step: OperationFailure.Origin.Step? { .operation(sibling) }

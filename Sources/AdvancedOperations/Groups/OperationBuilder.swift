@@ -1,10 +1,10 @@
 public import CoreOperations
 
-/// Collects the children of a group: operations, arrays of them, `if`, `for` and `let`.
+/// Collects the children of a group from operations, arrays of operations, `if`, `for` and `let`.
 ///
-/// Statements that prepare an operation, such as `addDependency(_:)`, may stand among them; they add
-/// nothing. Assign the result of `onFinish(_:)` and its like to `_`, and name the operation in a line
-/// of its own.
+/// The closure may contain statements that prepare an operation, such as `addDependency(_:)`. They add no
+/// child. Assign the result of `onFinish(_:)` and similar methods to `_`, and write the operation on a
+/// separate line.
 ///
 /// ```swift
 /// let nightly = GroupOperation(name: "nightly") {
@@ -17,27 +17,27 @@ public import CoreOperations
 /// ```
 @resultBuilder
 public enum OperationBuilder {
-  /// One operation.
+  /// Adds one operation.
   public static func buildExpression(_ operation: Operation) -> [Operation] { [operation] }
-  /// Several operations.
+  /// Adds several operations.
   public static func buildExpression(_ operations: [Operation]) -> [Operation] { operations }
-  /// A statement without a value.
+  /// Accepts a statement without a value, which adds nothing.
   public static func buildExpression(_ statement: Void) -> [Operation] { [] }
-  /// An observation isn't an operation: an operation with `.onFinish { … }` behind it would be lost.
+  /// Rejects an observation, because an operation followed by `.onFinish { … }` wouldn't be added.
   @available(
     *,
     unavailable,
     message: "Write “_ = operation.onFinish { … }”, and the operation in a line of its own."
   )
   public static func buildExpression(_ observation: OperationObservation) -> [Operation] { [] }
-  /// All statements, in order.
+  /// Combines all statements in order.
   public static func buildBlock(_ parts: [Operation]...) -> [Operation] { parts.flatMap { $0 } }
-  /// An `if` without `else`.
+  /// Adds the operations of an `if` without `else`.
   public static func buildOptional(_ part: [Operation]?) -> [Operation] { part ?? [] }
-  /// The first branch.
+  /// Adds the operations of the first branch.
   public static func buildEither(first part: [Operation]) -> [Operation] { part }
-  /// The second branch.
+  /// Adds the operations of the second branch.
   public static func buildEither(second part: [Operation]) -> [Operation] { part }
-  /// A loop.
+  /// Adds the operations of a loop.
   public static func buildArray(_ parts: [[Operation]]) -> [Operation] { parts.flatMap { $0 } }
 }

@@ -1,33 +1,33 @@
 import CoreOperations
 
-/// Runs one operation after the other for one that is executing: attempts, or rounds.
+/// Runs operations one after the other for an executing operation, as its attempts or rounds.
 ///
-/// Each runs in a queue of their own, without threads: none takes a slot where the owner has its
-/// own. What it produces belongs to it, and has ended before the next one begins.
+/// The operations run in a separate queue without threads, so they take no slots of the owner's queue. The
+/// operations that a round produces belong to the round, and have ended before the next round begins.
 final class OperationRounds: ChildRunner {
-  /// Why what is or comes in a round is cancelled.
+  /// The reason for cancelling the operations of a round.
   private enum Stop {
-    /// The owner was cancelled; with its reason.
+    /// The owner was cancelled, and the operations are cancelled with its reason.
     case owner
     case limit(OperationFailure.Element)
   }
 
   private struct State {
-    /// Where the operations run; made for the first one.
+    /// The queue in which the operations run, created for the first operation.
     var queue: AdvancedOperationQueue?
-    /// The operation of this round, first, and those that were produced in it, or that it depends
-    /// on.
+    /// The operation of this round as the first child, and the operations that it depends on or that were
+    /// produced in the round.
     var round = Children()
-    /// Those of the members that were added because the operation of the round depends on them.
+    /// The members that were added because the operation of the round depends on them.
     var predecessors: Set<ObjectIdentifier> = []
     var roundStop: Stop?
     var isStopped = false
-    /// Whether the owner has ended.
+    /// A Boolean value that indicates whether the owner has ended.
     var isOver = false
-    /// The number of the round, 0 before the first: a timer of an earlier one does nothing.
+    /// The number of the round, 0 before the first round, so that the timer of an earlier round does nothing.
     var number = 0
 
-    /// Takes the queue out once it isn't needed any more, to be released without the lock.
+    /// Takes the queue out if it isn't needed any more, so that the caller releases it without the lock.
     mutating func takeQueueIfOver() -> AdvancedOperationQueue? {
       switch round.phase {
       case .waiting, .closed: isOver ? queue.take() : nil
@@ -36,7 +36,8 @@ final class OperationRounds: ChildRunner {
     }
   }
 
-  /// Whether the progress of what a round began with is that of the owner.
+  /// A Boolean value that indicates whether the owner reports the progress of the first operation of a round
+  /// as its own.
   private let passesProgress: Bool
   private let state = Locked(State())
 
@@ -50,23 +51,25 @@ final class OperationRounds: ChildRunner {
     return queue
   }
 
-  /// What went wrong in a round.
+  /// The errors of a round.
   struct Failures {
-    /// With the operation that the round was begun with.
+    /// The errors of the operation that the round began with.
     var own: [OperationFailure.Element] = []
-    /// With what that has produced.
+    /// The errors of operations that were produced in the round.
     var produced: [OperationFailure.Element] = []
 
     var all: [OperationFailure.Element] { own + produced }
   }
 
-  /// Runs a round, and waits until all of it is quiet.
+  /// Runs a round, and waits until all of its operations are idle.
   ///
   /// - Parameters:
-  ///   - operation: In no queue yet; run with its predecessors that are in none either.
-  ///   - owner: What it is a child of.
-  ///   - limit: When to cancel it.
-  /// - Returns: What went wrong, also when the owner was cancelled; without its reason then.
+  ///   - operation: An operation that isn't in a queue yet. Its predecessors that aren't in a queue run with
+  ///     it.
+  ///   - owner: The operation that becomes the parent.
+  ///   - limit: The time at which the operation is cancelled.
+  /// - Returns: The errors of the round, even if the owner was cancelled. The reason of the owner's cancel
+  ///   isn't among them.
   func run(
     _ operation: AdvancedOperation,
     of owner: AdvancedOperation,
@@ -94,7 +97,7 @@ final class OperationRounds: ChildRunner {
     }
     withExtendedLifetime(queue) {}
     var failures = Failures()
-    // What went wrong with a predecessor is the operation's to report, if it matters to it.
+    // The operation reports the errors of a predecessor itself, if they matter to it.
     for case let member as AdvancedOperation in members
     where !before.contains(ObjectIdentifier(member)) {
       let elements = member.elementsForParent(isCancelledByParent: isStopped)
@@ -118,10 +121,10 @@ final class OperationRounds: ChildRunner {
     }
   }
 
-  /// Takes in what was produced in a round; returns whether that was still going on.
+  /// Accepts an operation that was produced in a round; returns whether the round was still running.
   ///
-  /// In a round that was cancelled, what is produced is cancelled too, and the round doesn't wait
-  /// for it: operations that produce others at their ends would keep it forever.
+  /// If the round was cancelled, the produced operation is cancelled too, and the round doesn't wait for it.
+  /// Otherwise operations that produce others when they end would keep the round running forever.
   func adopt(_ operation: AdvancedOperation, of owner: AdvancedOperation) -> Bool {
     let (isTaken, stop) = state.withLock { state in
       let phase = state.round.phase
@@ -165,10 +168,12 @@ final class OperationRounds: ChildRunner {
     return true
   }
 
-  /// Whether the owner has ended.
+  /// A Boolean value that indicates whether the owner has ended.
   var isOver: Bool { state.withLock { $0.isOver } }
 
-  /// The owner is idle, and takes nothing in any more; a round that is running goes on.
+  /// Stops accepting operations, because the owner is idle.
+  ///
+  /// A round that is running continues.
   func ownerIsIdle() {
     let queue = state.withLock { state in
       state.isOver = true
@@ -179,7 +184,7 @@ final class OperationRounds: ChildRunner {
 
   var hasWaitingChildren: Bool { false }
 
-  /// What has not ended.
+  /// The operations of the round that haven't ended.
   var openChildren: [Operation] {
     state.withLock { $0.round.operations }.filter(\.isOpenAsChild)
   }
@@ -189,14 +194,14 @@ final class OperationRounds: ChildRunner {
     didUpdateProgress update: OperationProgress,
     of owner: AdvancedOperation
   ) -> ProgressNews? {
-    // Not of something that the round has produced.
+    // The owner doesn't report the progress of operations that the round has produced.
     guard passesProgress, state.withLock({ $0.round.first === child }) else { return nil }
     return owner.says { update }
   }
 
   // MARK: Cancelling
 
-  /// The owner was cancelled: so is what is going on, and what may still come.
+  /// Cancels the operations of the current round and of later rounds, because the owner was cancelled.
   func stop(reason: (any Error)?) {
     cancelMembers { state in
       state.isStopped = true
@@ -225,10 +230,10 @@ final class OperationRounds: ChildRunner {
   }
 }
 
-/// An operation that another one has made to run it, and the value that it gives.
+/// An operation that another operation has created in order to run it, and the value that it returns.
 struct MadeOperation<Value: Sendable>: Sendable {
   let operation: AdvancedOperation
-  /// The value of the operation, once it is quiet and hasn't failed.
+  /// The value of the operation, if it is idle and hasn't failed.
   let value: @Sendable () throws -> Value
 
   init(operation: AdvancedOperation, value: @escaping @Sendable () throws -> Value) {
@@ -247,7 +252,7 @@ struct MadeOperation<Value: Sendable>: Sendable {
     }
   }
 
-  /// Any operation, which gives the value that there is.
+  /// Wraps any operation, with `Void` as its value.
   init(any operation: AdvancedOperation) where Value == Void {
     self.operation = operation
     value = {}

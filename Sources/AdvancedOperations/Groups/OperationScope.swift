@@ -1,6 +1,6 @@
 public import CoreOperations
 
-/// Runs operations for as long as a closure runs, and waits for all of them.
+/// Runs operations while a closure runs, and waits for all of them.
 ///
 /// ```swift
 /// let events = try await withOperations { scope in
@@ -11,28 +11,27 @@ public import CoreOperations
 /// }
 /// ```
 ///
-/// Nothing that runs in the scope outlives it: it returns when every operation in it is quiet, also
-/// those that were produced there, and completion blocks have returned. Cancelling the task cancels
-/// all of them. An operation that fails doesn't cancel its siblings; when the closure throws, what
-/// still runs is cancelled with that error as the reason.
+/// No operation in the scope outlives it. The function returns when every operation in the scope is idle and
+/// completion blocks have returned, including operations that were produced there. Cancelling the task
+/// cancels all of them. An operation that fails doesn't cancel its siblings. If the closure throws, the
+/// operations that are still running are cancelled with that error as the reason.
 ///
-/// The operations are in a queue of the scope's own, without threads of its own.
+/// The operations are in a separate queue, without separate threads.
 ///
 /// - Parameters:
-///   - maxConcurrentOperationCount: How many operations of the scope may execute at once; as many
-///     as there are threads unless given.
-///   - environment: The environment of the operations in the scope. Unless given, it is that of
-///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue; a
-///     new one outside of any operation.
-///   - body: Adds operations, and may await them. Called once, where the caller runs.
-/// - Returns: What the closure returned.
-/// - Throws: What the closure throws. When it returned and operations have failed, an
-///   ``OperationFailure`` with root causes once, each below
-///   ``OperationFailure/Origin/child(_:_:)``, and the number of operations that didn't run because
-///   of them; a plain `cancel()` of an operation is no error. Of many that have failed, it has the
-///   errors of the first and the last 64, and its texts say how many others there were.
-///   `CancellationError` when the task was cancelled, that cut an operation short, and nothing else
-///   went wrong.
+///   - maxConcurrentOperationCount: The number of operations of the scope that may execute at the same time;
+///     the number of threads by default.
+///   - environment: The environment of the operations in the scope. By default it is the environment of
+///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue. Outside of any
+///     operation it is a new environment.
+///   - body: A closure that adds operations, and may await them. It is called once, where the caller runs.
+/// - Returns: The value that the closure returned.
+/// - Throws: The error that the closure throws. If it returned and operations have failed, an
+///   ``OperationFailure`` with each root cause once, below ``OperationFailure/Origin/child(_:_:)``, and the
+///   number of operations that didn't run because of the failures. A plain `cancel()` of an operation isn't
+///   an error. If many operations have failed, the failure has the errors of the first and the last 64, and
+///   its texts state the number of the others. `CancellationError` if the task was cancelled, the cancel cut
+///   an operation short, and there is no other error.
 @discardableResult
 public func withOperations<R: Sendable>(
   maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
@@ -44,7 +43,7 @@ public func withOperations<R: Sendable>(
     environment: environment ?? .ofCaller
   )
   queue.opener = AdvancedOperation.current
-  // An operation whose code this is can't end before what it adds.
+  // An operation that runs this code can't end before the operations that it adds.
   let wait = try OwnWaits.begin(for: .queue(queue))
   defer { OwnWaits.end(wait) }
   return try await withTaskCancellationHandler {
@@ -54,7 +53,7 @@ public func withOperations<R: Sendable>(
       try queue.checkOutcomes()
       return value
     } catch {
-      // Nothing is left to stop when it comes from the outcomes.
+      // If the outcomes threw the error, all operations have ended and the stop has no effect.
       queue.stop(reason: error)
       await queue.close()
       throw error
@@ -64,7 +63,7 @@ public func withOperations<R: Sendable>(
   }
 }
 
-/// Where operations are added in `withOperations`.
+/// A scope to which you add operations in `withOperations`.
 ///
 /// ```swift
 /// try await withOperations { scope in
@@ -72,17 +71,18 @@ public func withOperations<R: Sendable>(
 /// }
 /// ```
 ///
-/// Copies are the same scope. It can be used from any thread, also from the operations in it.
+/// A copy refers to the same scope. You can use the scope from any thread, including from the operations in
+/// it.
 public struct OperationScope: Sendable {
   let queue: ScopeQueue
 
-  /// Adds an operation, which may start at once.
+  /// Adds an operation, which may start immediately.
   ///
-  /// If the task of the scope was cancelled, the operation is cancelled on arrival. If the closure
-  /// has returned as well, or has thrown, the scope doesn't wait for the operation, which is
-  /// cancelled and finishes.
+  /// If the task of the scope was cancelled, the operation is cancelled on arrival. If in addition the
+  /// closure has returned or thrown, the scope doesn't wait for the operation, which is cancelled and
+  /// finishes.
   ///
-  /// - Parameter operation: In no queue yet.
+  /// - Parameter operation: An operation that isn't in a queue yet.
   /// - Returns: The operation.
   /// - Precondition: The scope has not ended by itself.
   @discardableResult
@@ -91,15 +91,19 @@ public struct OperationScope: Sendable {
     return operation
   }
 
-  /// Cancels all operations in the scope, without a reason; more may be added afterwards.
+  /// Cancels all operations in the scope, without a reason.
   ///
-  /// That is no error: what is not needed any more is got rid of in this way.
+  /// You may add more operations afterwards.
+  ///
+  /// This cancel isn't an error of the scope. Use it to end operations whose results aren't needed any more.
   public func cancelAll() { queue.cancelAllOperations() }
 
-  /// Cancels all operations in the scope with a reason; more may be added afterwards.
+  /// Cancels all operations in the scope with a reason.
   ///
-  /// The reason is an error of each operation that it cuts short, and so of the scope, unless the
-  /// closure throws another one.
+  /// You may add more operations afterwards.
+  ///
+  /// The reason is an error of each operation that it cuts short, and so of the scope, unless the closure
+  /// throws another error.
   ///
   /// ```swift
   /// scope.cancelAll(withError: QuotaExceeded())
@@ -110,16 +114,17 @@ public struct OperationScope: Sendable {
 
   /// Attaches an observer to each operation that is added to the scope from now on.
   ///
-  /// It is also attached to what runs because of them: children of groups, prerequisites of
-  /// conditions, and the operations of scopes in their bodies.
+  /// The observer is also attached to operations that run because of them: children of groups, prerequisites
+  /// of conditions, and the operations of scopes in their bodies.
   ///
   /// ```swift
   /// scope.addObserver(LogObserver { line in logger.info(line) })
   /// ```
   ///
-  /// - Parameter observer: Retained until the scope has ended, or the observer is removed.
-  /// - Returns: The attachment. Its `remove()` takes the observer from operations that are added
-  ///   later; those that were added before keep it.
+  /// - Parameter observer: The observer, which is retained until the scope has ended or the observer is
+  ///   removed.
+  /// - Returns: The attachment. If you call its `remove()`, operations that are added later don't get the
+  ///   observer. Earlier operations keep it.
   @discardableResult
   public func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     queue.addObserver(observer)

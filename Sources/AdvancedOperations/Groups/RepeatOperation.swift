@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// An operation that makes others, one after the other.
+/// An operation that creates and runs other operations, one after the other.
 ///
 /// ```swift
 /// let poll = RepeatOperation(every: .seconds(60)) { round in
@@ -10,12 +10,12 @@ import CoreOperations
 /// queue.addOperation(poll)
 /// ```
 ///
-/// It ends after a number of rounds, when there is no operation for another one, when a round
-/// failed, or when it is cancelled. A round has ended when its operation, and all that this has
-/// produced, are quiet; one that was skipped is a round like others. A round that failed, or that
-/// was cancelled by other code, is the last one, as in a loop whose body throws: its errors are
-/// those of the repeat operation, with the origin ``OperationFailure/Origin/child(_:_:)``. Set
-/// ``mapRoundErrors(_:)`` to go on nonetheless.
+/// The repeat operation ends after a number of rounds, when the closure returns no operation, when a round
+/// failed, or when it is cancelled. A round has ended when its operation and all operations that it has
+/// produced are idle. A skipped operation counts as a round. A round that failed or was cancelled by other
+/// code is the last round, as in a loop whose body throws. Its errors become errors of the repeat operation,
+/// with the origin ``OperationFailure/Origin/child(_:_:)``. To continue after such a round, set
+/// ``mapRoundErrors(_:)``.
 ///
 /// Two times keep the rounds apart. If both are given, both apply:
 ///
@@ -24,21 +24,20 @@ import CoreOperations
 /// - `pause:` is the time from the end of one round to the beginning of the next, however long the
 ///   round took.
 ///
-/// A wait may end late, because the machine slept or because the processors were busy. Then the
-/// round begins late, and all later rounds move with it. Rounds that were missed aren't made up
-/// for, and rounds never begin closer together than these times.
+/// A wait may end late, because the machine slept or because the processors were busy. Then the round begins
+/// late, and all later rounds are delayed with it. Missed rounds aren't made up for, and rounds never begin
+/// closer together than these times.
 ///
-/// Where the rounds are instances of ``ResultOperation``, the repeat operation is one as well: its
-/// ``ResultOperation/value`` is that of the last round that succeeded, and nil when none did.
-/// (Where the closure returns nil before it returns an operation, Swift 6.3 has to be told the
-/// type: `{ round -> ResultOperation<Int>? in … }`.)
+/// If the rounds are instances of ``ResultOperation``, so is the repeat operation. Its
+/// ``ResultOperation/value`` is the value of the last round that succeeded, or nil if no round succeeded. If
+/// the closure returns nil before it returns an operation, Swift 6.3 needs the type: `{ round ->
+/// ResultOperation<Int>? in … }`.
 ///
-/// Rounds take no slot of the queue that the repeat operation is in; it keeps its own, and its
-/// claims, until the end. Its progress is the number of rounds that have ended, when there is a
-/// number. A cancel cancels the round that is going on with the same reason, or ends the wait for
-/// the next one.
+/// Rounds take no slot of the queue that the repeat operation is in. The repeat operation keeps its own slot
+/// and its claims until it ends. Its progress is the number of rounds that have ended, if you set a number of
+/// rounds. Cancelling it cancels the current round with the same reason, or ends the wait for the next round.
 public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
-  // Sendable: `hook` has a lock, all else is immutable.
+  // Sendable: `hook` has a lock, and the other properties are immutable.
   private typealias Make = @Sendable (_ round: Int) -> MadeOperation<Output>?
 
   private let own = OperationRounds()
@@ -47,22 +46,22 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   private let rest: Duration
   private let hook = Locked<StoredClosure<ChildErrors.Hook>?>(nil)
 
-  /// Creates an operation whose rounds give values, of which it gives the last.
+  /// Creates an operation whose rounds have values, and whose own value is the last of them.
   ///
-  /// The value is that of the last round that succeeded; nil if none did. If the closure has several
-  /// statements, write what it returns, as in `{ round -> ResultOperation<Int>? in … }`. The compiler
-  /// chooses the initializer without values otherwise.
+  /// The value is that of the last round that succeeded, or nil if no round succeeded. If the closure has
+  /// several statements, write its return type, as in `{ round -> ResultOperation<Int>? in … }`. Otherwise
+  /// the compiler chooses the initializer without values.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - times: How many rounds there are; any number unless given.
-  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
-  ///     next, by the clock of the environment.
+  ///   - name: The name of the operation.
+  ///   - times: The number of rounds; unlimited by default.
+  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the next, by
+  ///     the clock of the environment.
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
-  ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
-  ///     Called in a task, without a lock held, with the task-locals of the task that created the
-  ///     repeat operation. Released when that has finished.
+  ///   - make: A closure that receives the number of the round, 1 for the first, and returns a new operation
+  ///     for it, or nil to end. The operation isn't in a queue yet, and its predecessors that aren't in a
+  ///     queue run with it. The closure is called in a task, without a lock held, with the task-locals of the
+  ///     task that created the repeat operation. It is released when the repeat operation has finished.
   /// - Precondition: The number isn't negative.
   public convenience init<Value>(
     name: String? = nil,
@@ -76,18 +75,18 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     }
   }
 
-  /// Creates an operation whose rounds give no value: operations of any kind.
+  /// Creates an operation whose rounds may be operations of any kind, without values.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - times: How many rounds there are; any number unless given.
-  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the
-  ///     next, by the clock of the environment.
+  ///   - name: The name of the operation.
+  ///   - times: The number of rounds; unlimited by default.
+  ///   - interval: The shortest time from the actual beginning of one round to the beginning of the next, by
+  ///     the clock of the environment.
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
-  ///   - make: Gets the number of the round, 1 for the first; returns a new operation for it, in no
-  ///     queue yet, which is run with its predecessors that are in none either; or nil to end.
-  ///     Called in a task, without a lock held, with the task-locals of the task that created the
-  ///     repeat operation. Released when that has finished.
+  ///   - make: A closure that receives the number of the round, 1 for the first, and returns a new operation
+  ///     for it, or nil to end. The operation isn't in a queue yet, and its predecessors that aren't in a
+  ///     queue run with it. The closure is called in a task, without a lock held, with the task-locals of the
+  ///     task that created the repeat operation. It is released when the repeat operation has finished.
   /// - Precondition: The number isn't negative.
   @_disfavoredOverload
   public convenience init(
@@ -125,12 +124,12 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
 
   /// Maps the errors of rounds, before the operation ends with them.
   ///
-  /// A later call replaces the closure of an earlier one. The errors are as they were thrown. One
-  /// that came through another operation is an ``OperationFailure``: ask that with
-  /// ``OperationFailure/first(_:)``.
+  /// A later call replaces the closure of an earlier call. The closure receives each error as it was thrown.
+  /// An error that passed through another operation is an ``OperationFailure``: use
+  /// ``OperationFailure/first(_:)`` to search it for an error type.
   ///
-  /// - Parameter transform: Called once for each error when the round has finished, in a task,
-  ///   without a lock held. Returns the error to end with, or nil to continue with the next round.
+  /// - Parameter transform: A closure that returns the error to end with, or nil to continue with the next
+  ///   round. It is called once for each error when the round has finished, in a task, without a lock held.
   public func mapRoundErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {
@@ -142,15 +141,15 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
     var round = 1
     var last = initial
     while !isOver, round <= times ?? .max {
-      // The last pause may have ended late. Rounds that were missed meanwhile aren't made up for.
+      // The last pause may have ended late. Rounds that were missed in the meantime aren't made up for.
       let begin = clock.now
       guard let made = make(round) else { break }
       let failures = await own.run(made.operation, of: self)
-      // What is left when the hook has seen them.
+      // The errors that the hook didn't remove.
       let elements = failures.all.inChild(made.operation, hook.withLock { $0 }?.call)
       if let times { updateProgress(completed: Int64(round), total: Int64(times)) }
       if !elements.isEmpty { throw BodyFailure(elements: elements) }
-      // A round that was skipped, or has failed and was recovered from, has none.
+      // A round that was skipped, or that failed and was recovered from, has no value.
       if let value = try? made.value() { last = value }
       if round == times { break }
       let next = max(begin.saturatingAdding(interval), clock.now.saturatingAdding(rest))
@@ -172,7 +171,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
 }
 
 extension MadeOperation {
-  /// A round, of which there may be none with a value.
+  /// Wraps a round whose value is optional, because no round may have a value.
   fileprivate init<Wrapped>(round operation: ResultOperation<Wrapped>) where Value == Wrapped? {
     let made = MadeOperation<Wrapped>(giving: operation)
     self.init(operation: operation, value: { try made.value() })

@@ -1,15 +1,14 @@
 import CoreOperations
 
-/// What undoes the work of a group, in the order of registering: a plain value behind a lock.
+/// The rollbacks of a group, in the order in which they were registered: a plain value behind a lock.
 struct RollbackList {
   typealias Rollback = @Sendable () async throws -> Void
 
-  /// Where a group that is a child of another one puts what it has registered, once it has
-  /// succeeded.
+  /// The place in an outer group's list for the rollbacks of an inner group that has succeeded.
   ///
-  /// The outer group gets the place before the end of the inner one is decided: what the outer
-  /// group's other children register because of that end comes behind it. It is filled before the
-  /// inner group is quiet, so before the outer group looks at it.
+  /// The outer group gets the place before the end of the inner group is decided. So rollbacks that other
+  /// children of the outer group register because of that end come after it. The place is filled before the
+  /// inner group is idle, and so before the outer group reads it.
   final class Place: Sendable {
     private let rollbacks = Locked<[Rollback]>([])
 
@@ -23,20 +22,20 @@ struct RollbackList {
   }
 
   private var entries: [Entry] = []
-  /// Those that were taken out to be run, to be released when the group is quiet: a `deinit` may
-  /// wait for the group.
+  /// The rollbacks that were taken out to run, released when the group is idle, because a `deinit` may wait
+  /// for the group.
   private var taken: [Rollback] = []
   private(set) var isClosed = false
-  /// Whether what was taken out is being run, one after the other.
+  /// A Boolean value that indicates whether rollbacks are running, one after the other.
   private(set) var isRunning = false
 
-  /// Keeps what undoes something; returns false, and doesn't, when it would never be run.
+  /// Keeps rollbacks; returns false and keeps none if they would never run.
   mutating func add(_ rollbacks: [Rollback]) -> Bool {
     if !isClosed { entries += rollbacks.map { .rollback($0) } }
     return !isClosed
   }
 
-  /// Keeps a place for what an inner group hands over; nil when that would never be run.
+  /// Keeps a place for the rollbacks of an inner group; returns nil if they would never run.
   mutating func addPlace() -> Place? {
     if isClosed { return nil }
     let place = Place()
@@ -44,7 +43,7 @@ struct RollbackList {
     return place
   }
 
-  /// Takes out what is to be run next; nil ends this, and nothing is kept from then on.
+  /// Takes out the next rollback to run; returns nil and closes the list if there are no more.
   mutating func next() -> Rollback? {
     while let last = entries.popLast() {
       switch last {
@@ -60,16 +59,16 @@ struct RollbackList {
     return nil
   }
 
-  /// The group is quiet: forgets what was run.
+  /// Releases the rollbacks that were run, because the group is idle.
   mutating func forgetTaken() { taken = [] }
 
-  /// Closes the list if there is nothing in it; returns whether it is closed.
+  /// Closes the list if it is empty; returns whether it is closed.
   mutating func closeIfEmpty() -> Bool {
     if entries.isEmpty { isClosed = true }
     return isClosed
   }
 
-  /// Closes the list, and takes out everything, in the order of registering.
+  /// Closes the list, and takes out all rollbacks, in the order in which they were registered.
   mutating func close() -> [Rollback] {
     isClosed = true
     return exchange(&entries, with: []).flatMap { entry in
@@ -82,10 +81,10 @@ struct RollbackList {
 }
 
 extension AdvancedOperation {
-  /// Registers what undoes the work of the operation, for when its group rolls back.
+  /// Registers a closure that undoes the work of the operation if its group rolls back.
   ///
-  /// Register before the operation starts, and undo by what is known then, such as an idempotency
-  /// key:
+  /// Register the closure before the operation starts, and undo the work with information that is known then,
+  /// such as an idempotency key:
   ///
   /// ```swift
   /// let reserve = ResultOperation(name: "reserve") { try await hall.reserve(2, for: id) }
@@ -96,44 +95,43 @@ extension AdvancedOperation {
   /// }
   /// ```
   ///
-  /// The closure runs if the body was called, whatever became of that: after a success, an error, a
-  /// time limit, and a cancel that came before the answer to a request. So it has to accept that
-  /// there may be nothing to undo. It also runs if the value of the operation came from its
-  /// ``OperationJournal``. It doesn't run if the body was never called. However many attempts a
-  /// ``RetryPolicy`` makes, it runs once.
+  /// The closure runs if the body was called, even if the body threw an error or exceeded a time limit. It
+  /// also runs after a cancel that came before the answer to a request, so it has to accept that there may be
+  /// no work to undo. It also runs if the value of the operation came from its ``OperationJournal``. It
+  /// doesn't run if the body was never called. It runs once, however many attempts a ``RetryPolicy`` makes.
   ///
   /// The innermost group that the operation is in rolls back when its children have ended:
   ///
-  /// - If the group failed, was cancelled or was skipped, all that is registered runs once, before
-  ///   observers are notified that the group will finish. The operation that started last is undone
-  ///   first. What a rollback registers runs next. What it throws is an error of the group, unless a
-  ///   `finish()` from outside has decided the group's end before. The other rollbacks run
-  ///   nonetheless.
-  /// - If the group succeeded and is in another group, that group takes over what is registered, at
-  ///   the place in its own order at which the inner group ended. If the outer group fails, it undoes
-  ///   the work of the inner one, too. This holds at any depth, and for groups that are attempts of a
-  ///   ``RetryOperation`` or rounds of a ``RepeatOperation`` in a group.
-  /// - If the group succeeded and is in no other group, what is registered is released and doesn't
-  ///   run.
+  /// - If the group failed, was cancelled or was skipped, all registered rollbacks run once, before observers
+  ///   are notified that the group will finish. The operation that started last is undone first. If a
+  ///   rollback registers another rollback, that rollback runs next. An error that a rollback throws is an
+  ///   error of the group, unless a `finish()` from outside has decided the group's end before. The other
+  ///   rollbacks run even if a rollback throws.
+  /// - If the group succeeded and is in another group, the outer group takes over the rollbacks, at the place
+  ///   in its own order at which the inner group ended. If the outer group fails, it undoes the work of the
+  ///   inner group, too. This applies at any depth, and to groups that are attempts of a ``RetryOperation``
+  ///   or rounds of a ``RepeatOperation`` in a group.
+  /// - If the group succeeded and isn't in another group, the rollbacks are released and don't run.
   ///
-  /// The body may register more, such as the undo of work whose result it needs for that. If a
-  /// cancel comes before that call, the work isn't undone.
+  /// The body may register more rollbacks, for example if a rollback needs a result of the work. If a cancel
+  /// comes before the body registers a rollback, the work isn't undone.
   ///
-  /// Called on a group, this registers what undoes the work of the group as a whole. That runs
-  /// whenever the group doesn't succeed, even if it never executed: its work may be that of an
-  /// earlier run of the program.
+  /// If you call this method on a group, the closure undoes the work of the group as a whole. It runs
+  /// whenever the group doesn't succeed, even if the group never executed, because an earlier run of the
+  /// program may have done the work.
   ///
-  /// - Parameter body: Undoes the work; runs in a task in which ``AdvancedOperation/current`` is the
-  ///   group that rolls back, with no lock held: the outer one, for what that has taken over.
-  ///   Released when it won't run any more.
-  /// - Returns: Whether it was registered. False if the operation has ended without its body, if it
-  ///   executes in no group, and if its group has rolled back or doesn't have to.
+  /// - Parameter body: A closure that undoes the work. It runs in a task, with no lock held, and
+  ///   ``AdvancedOperation/current`` is the group that rolls back. If an outer group has taken over the
+  ///   rollback, that group is the current operation. The closure is released when it won't run any more.
+  /// - Returns: Whether the closure was registered. False if the operation has ended without its body, if it
+  ///   doesn't execute in a group, or if its group has rolled back or doesn't have to.
   @discardableResult
   public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
-    // A group rolls back by itself.
+    // A group has its own list of rollbacks.
     if let group = self as? GroupOperation { return group.register([body]) }
     let isDecided = withCore { core -> Bool? in
-      // Those that wait for the body to be called stay in order.
+      // If rollbacks wait for the body to be called, this rollback waits behind them, so that they stay in
+      // order.
       let isNext = !core.machine.hasStarted || core.extra?.rollbacks.isEmpty == false
       guard isNext else { return nil }
       if core.machine.isEndDecided { return false }
@@ -143,7 +141,7 @@ extension AdvancedOperation {
     return isDecided ?? group?.register([body]) ?? false
   }
 
-  /// The body is called, or a journal has the value: has the group undo the work if that fails.
+  /// Registers the waiting rollbacks in the group, because the body is called or a journal has the value.
   final func registerRollbacks() {
     let rollbacks = withCore { $0.extra.map { exchange(&$0.rollbacks, with: []) } ?? [] }
     if !rollbacks.isEmpty { _ = group?.register(rollbacks) }
@@ -151,33 +149,33 @@ extension AdvancedOperation {
 }
 
 extension AdvancedOperation {
-  /// Whether rollbacks are running; false for what is no group.
+  /// A Boolean value that indicates whether rollbacks are running; false for an operation that isn't a group.
   final var isUndoing: Bool {
     (self as? GroupOperation)?.members.withLock { $0.rollbacks.isRunning } ?? false
   }
 }
 
 extension GroupOperation {
-  /// Keeps what undoes work that has begun in the group; returns whether that may still run.
+  /// Keeps rollbacks of work that has begun in the group; returns whether they may still run.
   final func register(_ rollbacks: [RollbackList.Rollback]) -> Bool {
     members.withLock { $0.rollbacks.add(rollbacks) }
   }
 
-  /// Undoes what has to be undone, and ends.
+  /// Runs the rollbacks if the group doesn't succeed, and ends the group.
   final func childrenHaveEnded() {
     let failure = members.withLock { $0.takeErrors() }.summary
     let place = placeInOuterGroup()
     var registered: [RollbackList.Rollback] = []
     if endsWell(failure, { registered = members.withLock { $0.rollbacks.close() } }) {
-      // The outer group doesn't look at it before this group is quiet.
+      // The outer group doesn't read the place before this group is idle.
       place?.fill(registered)
       end([])
-      // Released now: a `deinit` may wait for the group.
+      // The rollbacks are released now, because a `deinit` may wait for the group.
       registered = []
       return
     }
     guard let last = members.withLock({ $0.rollbacks.next() }) else { return end([]) }
-    // Not with the task-locals of the child that ended last, in whose task this may be.
+    // The task is detached, because this may be the task of the last child, whose task-locals must not apply.
     Task.detached(executorPreference: environment.bodyExecutor) {
       let elements = await TaskContext.with(self) {
         var elements: [OperationFailure.Element] = []
@@ -194,31 +192,30 @@ extension GroupOperation {
     }
   }
 
-  /// Where to put what is registered if the group succeeds; nil when there is nothing, or no place.
+  /// Returns the place for the rollbacks in the outer group; nil if there are no rollbacks or no place.
   ///
-  /// To be called before the end is decided, because other operations may start with that end and
-  /// register something in the outer group, which has to be undone before.
+  /// Call this before the end is decided. Other operations may start with that end and register rollbacks in
+  /// the outer group, which have to run before these.
   private func placeInOuterGroup() -> RollbackList.Place? {
     guard let outer = group, !members.withLock({ $0.rollbacks.closeIfEmpty() }) else { return nil }
     return outer.members.withLock { $0.rollbacks.addPlace() }
   }
 
-  /// Decides the outcome as a success, if it isn't decided and nothing speaks against that.
+  /// Decides the outcome as a success, if it isn't decided and there is no error.
   ///
-  /// Otherwise keeps what the children came to, so that a `finish()` that comes while things are
-  /// undone doesn't make a success of it.
+  /// Otherwise records the errors of the children, so that a `finish()` during the rollbacks doesn't make the
+  /// group succeed.
   ///
   /// - Parameters:
-  ///   - failure: What the children came to.
-  ///   - close: Called in the same step, so that nothing is registered later that would be neither
-  ///     run nor refused.
-  /// - Returns: Whether nothing is to be undone.
+  ///   - failure: The errors of the children.
+  ///   - close: A closure that is called in the same step, so that each later rollback is refused.
+  /// - Returns: Whether there is no work to undo.
   private func endsWell(_ failure: OperationFailure, _ close: () -> Void) -> Bool {
     if members.withLock({ !$0.isLeaving }), failure.elements.isEmpty, decideSuccess(close) {
       return true
     }
     return withCore { core in
-      // `finish()` may have been called from outside before.
+      // Code outside of the group may have called `finish()` before.
       let isGood =
         core.machine.holdsChildren ? core.machine.endsWell : core.machine.outcome?.isSuccess == true
       if isGood {

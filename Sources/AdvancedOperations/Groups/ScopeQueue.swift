@@ -1,16 +1,17 @@
 import CoreOperations
 
-/// The queue of an ``OperationScope``: knows what went wrong in it, and when nothing more can come.
+/// The queue of an ``OperationScope``, which collects errors and knows when no more operations can be added.
 final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
   // Sendable: `members` has a lock.
   private struct Members {
-    /// They tell how they ended after they have left the queue.
+    /// The operations of the scope, which report their errors after they have left the queue.
     var children = Children(isListed: false)
-    /// Why what comes is cancelled; nil while it isn't.
+    /// The reason for cancelling operations that are added; nil if they aren't cancelled.
     var stopReason: (any Error)?
-    /// Whether the closure has returned: what comes then, and is to be cancelled, is turned away.
+    /// A Boolean value that indicates whether the closure has returned, so that operations that would be
+    /// cancelled are turned away.
     var isClosing = false
-    /// Whether the stop has cancelled something, or turned it away.
+    /// A Boolean value that indicates whether the stop has cancelled an operation, or turned it away.
     var hasCutShort = false
     /// The operation in whose body the scope was opened.
     weak var opener: AdvancedOperation?
@@ -31,7 +32,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 
   private func add(_ operations: [Operation], _ enqueue: () -> Void) {
     let (action, stopReason) = members.withLock { members in
-      // While the closure runs, it is waited for anyway, and so is what comes.
+      // While the closure runs, the scope waits for it anyway, and so also for added operations.
       if members.isClosing, members.stopReason != nil {
         members.hasCutShort = true
         return (Children.ComingAction.turnAway, members.stopReason)
@@ -55,7 +56,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     }
     if let stopReason { cancel(operations, because: stopReason) }
     enqueue()
-    // One that came in between found nothing of them.
+    // A stop that came in between didn't find these operations.
     let lateReason = members.withLock { members in
       members.children.came(first..<first + operations.count)
       return members.stopReason
@@ -86,7 +87,8 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
       return (nil, members.children.ended(number))
     }
     guard let crowd else { return action.wake() }
-    // A scope may go on for as long as the process, and would keep all that has failed in it.
+    // A scope may run for as long as the process, and would otherwise keep every operation that has failed in
+    // it.
     let thinned = crowd.thinnedOut()
     members.withLock { members in
       members.children.errors.putBack(thinned)
@@ -95,7 +97,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     .wake()
   }
 
-  /// Cancels all that is there, and what will come.
+  /// Cancels all operations in the scope, and operations that are added later.
   func stop(reason: any Error) {
     let isFirst = members.withLock { members in
       if members.stopReason != nil || members.children.phase == .closed { return false }
@@ -105,20 +107,21 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     if isFirst { cancelAll(reason: reason) }
   }
 
-  /// Waits until everything is over, and takes in nothing from then on; also in a cancelled task.
+  /// Waits until all operations have ended, even in a cancelled task; the scope accepts no operations after
+  /// that.
   func close() async {
     members.withLock { $0.isClosing = true }
     while true {
       let count = members.withLock { $0.children.count }
       await withCheckedContinuation { continuation in whenEmpty { continuation.resume() } }
       await members.untilAllEnded(\.children)
-      // What was produced meanwhile was added by something that was still there.
+      // If an operation was produced in the meantime, the operation that produced it was still in the scope.
       if members.withLock({ $0.children.closes(with: count) }) { return }
       await Task.yield()
     }
   }
 
-  /// Throws if an operation failed, or was cut short.
+  /// Throws if an operation failed or was cut short.
   func checkOutcomes() throws {
     let (errors, hasCutShort) = members.withLock { ($0.children.errors, $0.hasCutShort) }
     let failure = errors.thinnedSummary()

@@ -8,11 +8,11 @@ public import CoreOperations
 /// queue.addOperations([download, parse, store])
 /// ```
 ///
-/// Advanced operations work in every ``/CoreOperations/OperationQueue``; this one notifies a
-/// delegate and observers of them, and gives them an environment other than the default one.
+/// Advanced operations work in every ``/CoreOperations/OperationQueue``. An advanced queue also notifies a
+/// delegate and observers of them, and can have an environment other than the default one.
 ///
-/// Prefer an observer or an interceptor to a subclass that overrides `addOperation(_:)`: they also
-/// get what groups and conditions add.
+/// Prefer an observer or an interceptor to a subclass that overrides `addOperation(_:)`. Observers and
+/// interceptors are also attached to operations that groups and conditions add.
 open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   // Sendable: `settings` has a lock.
   private struct Settings {
@@ -31,10 +31,10 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the queue is called; nil for the name that a new queue has.
-  ///   - maxConcurrentOperationCount: How many operations may be executing at once; as many as
-  ///     there are threads unless given.
-  ///   - environment: The environment of the operations in this queue. Its executor runs them.
+  ///   - name: The name of the queue; nil for the name that `OperationQueue` chooses.
+  ///   - maxConcurrentOperationCount: The number of operations that may execute at the same time; the number
+  ///     of threads by default.
+  ///   - environment: The environment of the operations in this queue. Its executor runs the operations.
   /// - Precondition: The limit is not negative, or `defaultMaxConcurrentOperationCount`.
   public init(
     name: String? = nil,
@@ -51,7 +51,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Creates a queue with a new environment; subclasses override it as they do `OperationQueue`'s.
+  /// Creates a queue with a new environment; subclasses may override this initializer as that of
+  /// `OperationQueue`.
   public override init() {
     let environment = OperationEnvironment()
     settings = Locked(Settings(environment: environment))
@@ -63,11 +64,11 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   /// The environment of the operations in this queue.
   public final var environment: OperationEnvironment { settings.withLock { $0.environment } }
 
-  /// Cancels every operation that is in the queue at this moment, with a reason; barriers stay.
+  /// Cancels every operation that is in the queue at this moment with a reason, except for barriers.
   ///
-  /// All are marked as cancelled before any starts or any observer is notified. The reason is in
-  /// `errors` and `cancellationReason` of each, also in the `cancellationReason` of plain
-  /// operations.
+  /// All operations are marked as cancelled before an operation starts or an observer is notified. The reason
+  /// is in the `errors` and `cancellationReason` of each advanced operation, and in the `cancellationReason`
+  /// of each plain operation.
   ///
   /// ```swift
   /// queue.cancelAllOperations(withError: LoggedOut())
@@ -81,7 +82,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
   public final var delegate: (any AdvancedOperationQueueDelegate)? {
     get { delegates.mayExist ? settings.withLock { $0.delegate } : nil }
     set {
-      // Before it is, so that no later operation misses it.
+      // The flag is set first, so that no later operation misses the delegate.
       delegates.willBeSet()
       settings.withLock { $0.delegate = newValue }
     }
@@ -89,38 +90,37 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Attaches an observer to each operation that is added from now on.
   ///
-  /// It is also attached to what runs in the same environment because of them: children of groups,
-  /// prerequisites of conditions, and the operations of scopes in their bodies. Operations that are
-  /// no ``AdvancedOperation``, such as a `BlockOperation`, have no observers.
+  /// The observer is also attached to operations that run in the same environment because of them: children
+  /// of groups, prerequisites of conditions, and the operations of scopes in their bodies. An operation that
+  /// isn't an ``AdvancedOperation``, such as a `BlockOperation`, has no observers.
   ///
   /// ```swift
   /// queue.addObserver(BlockObserver(didFinish: { operation, _ in print(operation) }))
   /// ```
   ///
-  /// - Parameter observer: Notified of all events, because it is attached before the operation is
-  ///   enqueued. Retained by the queue and by its operations.
-  /// - Returns: The attachment to the queue. Its `remove()` takes the observer from operations that
-  ///   are added later; those that were added before keep it until they have finished.
+  /// - Parameter observer: The observer, which is notified of all events because it is attached before the
+  ///   operation is enqueued. The queue and its operations retain it.
+  /// - Returns: The attachment to the queue. If you call its `remove()`, operations that are added later
+  ///   don't get the observer. Earlier operations keep it until they have finished.
   @discardableResult
   public final func addObserver(_ observer: any OperationObserver) -> OperationObservation {
     attach(observer, to: \.observers)
   }
 
-  /// Has code run around each async body of the operations that are added from now on.
+  /// Adds an interceptor around each async body of the operations that are added from now on.
   ///
-  /// It also runs around those that run in the same environment because of them: children of
-  /// groups, prerequisites of conditions, attempts of a ``RetryOperation``, the operations of
-  /// scopes in their bodies. It doesn't run around an `execute()` override, nor around a closure
-  /// that is added to the queue without an operation. Of several interceptors the first is the
-  /// outermost.
+  /// The interceptor also runs around bodies of operations that run in the same environment because of them:
+  /// children of groups, prerequisites of conditions, attempts of a ``RetryOperation``, and the operations of
+  /// scopes in their bodies. It doesn't run around an `execute()` override, or around a closure that is added
+  /// to the queue without an operation. The first of several interceptors is the outermost.
   ///
   /// ```swift
   /// queue.addInterceptor(Tracing())
   /// ```
   ///
-  /// - Parameter interceptor: Retained by the queue and by its operations.
-  /// - Returns: The attachment to the queue. Its `remove()` takes the interceptor from operations
-  ///   that are added later; those that were added before keep it.
+  /// - Parameter interceptor: The interceptor, which the queue and its operations retain.
+  /// - Returns: The attachment to the queue. If you call its `remove()`, operations that are added later
+  ///   don't get the interceptor. Earlier operations keep it.
   @discardableResult
   public final func addInterceptor(
     _ interceptor: any OperationInterceptor
@@ -128,7 +128,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     attach(interceptor, to: \.interceptors)
   }
 
-  /// Adds something to the environment of later operations, from which it can be taken again.
+  /// Adds a value to the environment of later operations; the returned attachment can remove it again.
   private func attach<Value>(
     _ value: Value,
     to list: any WritableKeyPath<OperationEnvironment, [QueueAttachment<Value>]> & Sendable
@@ -152,9 +152,9 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
 /// An object that a queue notifies of its advanced operations.
 ///
-/// No method is called with a lock held; each may call every method of queue and operation. Every
-/// method does nothing by default. A method with other types is a method of your own, which is
-/// never called.
+/// No method is called with a lock held, so each method may call every method of the queue and the operation.
+/// By default each method does nothing. A method whose parameters have other types doesn't implement a
+/// requirement, and is never called.
 ///
 /// ```swift
 /// final class Deadlines: AdvancedOperationQueueDelegate {
@@ -166,17 +166,17 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 /// queue.delegate = deadlines
 /// ```
 public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
-  /// The operation is about to become a member: the last chance to add conditions.
+  /// Called when the operation is about to be added to the queue.
   ///
-  /// On the thread that adds the operation.
+  /// This is the last chance to add conditions. The method is called on the thread that adds the operation.
   func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation)
-  /// The operation is a member, and its observers were notified of that.
+  /// Called when the operation has been added to the queue, and its observers have been notified of that.
   ///
-  /// On the thread that adds the operation.
+  /// The method is called on the thread that adds the operation.
   func operationQueue(_ queue: AdvancedOperationQueue, didAdd operation: AdvancedOperation)
-  /// The operation has ended and its observers were notified of that.
+  /// Called when the operation has ended, and its observers have been notified of that.
   ///
-  /// On the thread that notified them, before dependents start.
+  /// The method is called on the thread that notified them, before dependents start.
   func operationQueue(
     _ queue: AdvancedOperationQueue,
     didFinish operation: AdvancedOperation,

@@ -1,7 +1,7 @@
-/// Arithmetic on durations that users give: nothing overflows, the longest duration is the limit.
+/// Arithmetic on durations that users specify, which doesn't overflow: the longest duration is the limit.
 ///
-/// The operators of `Duration` trap beyond 1.7e20 s, and its `components` beyond 9.2e18 s. What
-/// these methods return is within the second limit, so that each result can be read and printed.
+/// The operators of `Duration` trap beyond 1.7e20 s, and its `components` beyond 9.2e18 s. The results of
+/// these methods are within the second limit, so that each result can be read and printed.
 extension Duration {
   /// The longest duration of the framework, 2.9e11 years, and the last time of its clocks.
   package static let longest = Duration.seconds(Int64.max)
@@ -33,26 +33,25 @@ extension Duration {
     return Duration(attoseconds: product).clamped
   }
 
-  /// The product, or the limit that it exceeds; zero when the factor, or the product, is not a
-  /// number.
+  /// The product, or the limit that it exceeds; zero if the factor or the product isn't a number.
   package func saturatingMultiplied(by factor: Double) -> Duration {
     let product = Double(attoseconds) * factor
     if product.isNaN { return .zero }
-    // Twice the limit is far from that of 128 bits, whatever the rounding.
+    // Twice the limit is far below the 128-bit limit, whatever the rounding.
     let limit = Double(Duration.longest.attoseconds) * 2
     return Duration(attoseconds: Int128(min(max(product, -limit), limit))).clamped
   }
 }
 
 extension Duration {
-  /// Rounded towards zero; what is too large, some centuries, is the largest number.
+  /// The nanoseconds, rounded towards zero; the largest number for a duration of more than some centuries.
   package var wholeNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 }
 
 extension Duration {
-  /// The duration as people say it: “12 ms”, “1.5 s”, “2 min 5 s”, “3 h 12 min”.
+  /// The duration as readable text: “12 ms”, “1.5 s”, “2 min 5 s”, “3 h 12 min”.
   ///
-  /// Rounded to what matters: a tenth up to 10, and up to a minute; whole units above.
+  /// The text has a tenth for numbers up to 10, and for seconds up to a minute. Larger numbers are whole.
   package var readable: String {
     if self < .zero { return "-" + Duration.zero.saturatingSubtracting(self).readable }
     let nanoseconds = self / .nanoseconds(1)
@@ -70,7 +69,7 @@ extension Duration {
     return Self.text(hours / 24, "d", hours % 24, "h")
   }
 
-  /// A number with a tenth where that matters; nil when it is rounded to the limit or more.
+  /// Formats a number, with a tenth if it is small; returns nil if it is rounded to the limit or more.
   private static func text(_ value: Double, below limit: Int, tenthsBelow: Double) -> String? {
     let tenths = Int(min((value * 10).rounded(), 1e9))  // 32 bits: at most 1e9
     if Double(tenths) < tenthsBelow * 10 {

@@ -1,7 +1,7 @@
 import CoreOperations
 import Synchronization
 
-/// A clock whose time is a plain duration: any `Clock` that measures in `Duration`.
+/// A clock whose times are durations since its origin, from any `Clock` that measures in `Duration`.
 ///
 /// ```swift
 /// let clock = OperationClock(ContinuousClock())
@@ -10,19 +10,19 @@ import Synchronization
 /// try await clock.sleep(until: deadline)
 /// ```
 ///
-/// Durations that are given to operations may be as long as can be: where they are added to a time,
-/// the result ends at the last one that can be told, 2.9e11 years from the origin. A wait until
-/// then is as good as one for ever.
+/// Durations that you pass to operations may have any length. If a duration is added to a time, the sum is
+/// limited to the last time of the clock, 2.9e11 years from its origin. A wait until then is in practice a
+/// wait forever.
 public struct OperationClock: Sendable {
-  /// What a clock does.
+  /// The implementation of a clock.
   ///
-  /// A timer needs no task where the clock can do without. An object, because clocks are handed on
-  /// with each claim, and other existentials are copied by way of their type's metadata.
+  /// A timer needs no task if the clock has its own timers. A source is an object, because clocks are passed
+  /// with each claim, and copying other existentials needs the metadata of their type.
   package protocol Source: AnyObject, Sendable {
     var now: Duration { get }
-    /// The same, in nanoseconds.
+    /// The time in nanoseconds.
     var nanoseconds: Int64 { get }
-    /// An object that all copies of the clock keep alive, and no other clock has.
+    /// An object that all copies of the clock retain, and that no other clock has.
     var identity: ClockIdentity { get }
     func sleep(until deadline: Duration) async throws
     func schedule(at deadline: Duration, _ action: @escaping @Sendable () -> Void) -> OperationTimer
@@ -32,12 +32,12 @@ public struct OperationClock: Sendable {
 
   /// Creates a clock.
   ///
-  /// A wait for a `ContinuousClock` or a `SuspendingClock` that is cancelled keeps nothing. What
-  /// one for another clock keeps, and until when, is up to the `sleep` of that clock: `Task.sleep`
-  /// keeps some hundred bytes until the time has come.
+  /// A cancelled wait for a `ContinuousClock` or a `SuspendingClock` keeps no memory. For another clock, its
+  /// `sleep` decides whether a cancelled wait keeps memory: `Task.sleep` keeps some hundred bytes until its
+  /// time has come.
   ///
-  /// - Parameter clock: Its time counts from now on; that of the two clocks of the system from one
-  ///   moment that all share.
+  /// - Parameter clock: The clock to measure with. The origin is the time of this call, except for the two
+  ///   system clocks, each of which has one origin for the whole process.
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
     source =
       switch clock {
@@ -59,26 +59,26 @@ public struct OperationClock: Sendable {
   /// }
   /// ```
   ///
-  /// In a test that is the clock of the simulation, also in the code that `simulation.run { … }`
-  /// runs. Where ``AdvancedOperation/current`` is nil, for example in a detached task, it is the
-  /// default clock: a `ContinuousClock`. Some observers are notified where it is nil: take the
-  /// clock of the operation's ``AdvancedOperation/environment`` there.
+  /// In a test, the current clock is the clock of the simulation, even in code that `simulation.run { … }`
+  /// runs. If ``AdvancedOperation/current`` is nil, for example in a detached task, the current clock is the
+  /// default clock, a `ContinuousClock`. Some observers are notified where it is nil. Use the clock of the
+  /// operation's ``AdvancedOperation/environment`` in such an observer.
   public static var current: OperationClock { OperationEnvironment.ofCaller.clock }
 
   /// The time since the clock's origin.
   public var now: Duration { source.now }
 
-  /// The same, in nanoseconds.
+  /// The time since the clock's origin, in nanoseconds.
   package var nanoseconds: Int64 { source.nanoseconds }
 
-  /// The same for clocks whose times can be compared.
+  /// An identity that is the same for clocks whose times can be compared.
   package var identity: ClockIdentity { source.identity }
 
   /// Suspends the task until a time.
   ///
-  /// - Parameter deadline: A time of this clock, as ``now`` gives it; for one in the past, returns
-  ///   at once.
-  /// - Throws: `CancellationError` when the task is cancelled first.
+  /// - Parameter deadline: A time of this clock, as ``now`` returns it. If it is in the past, the method
+  ///   returns immediately.
+  /// - Throws: `CancellationError` if the task is cancelled first.
   public func sleep(until deadline: Duration) async throws {
     try await source.sleep(until: deadline)
   }
@@ -89,8 +89,8 @@ public struct OperationClock: Sendable {
   /// try await OperationClock.current.sleep(for: .seconds(30))
   /// ```
   ///
-  /// - Parameter duration: For one that isn't positive, returns at once.
-  /// - Throws: `CancellationError` when the task is cancelled first.
+  /// - Parameter duration: The time to wait. If it isn't positive, the method returns immediately.
+  /// - Throws: `CancellationError` if the task is cancelled first.
   public func sleep(for duration: Duration) async throws {
     try await sleep(until: now.saturatingAdding(duration))
   }
@@ -98,8 +98,8 @@ public struct OperationClock: Sendable {
   /// Calls a closure at a time.
   ///
   /// - Parameters:
-  ///   - deadline: A time of this clock; one in the past is now.
-  ///   - action: Called once, on any thread; released as soon as the timer is
+  ///   - deadline: A time of this clock. A time in the past means now.
+  ///   - action: A closure that is called once, on any thread. It is released as soon as the timer is
   ///     cancelled.
   /// - Returns: The timer, whose `cancel()` prevents the call.
   public func schedule(
@@ -112,19 +112,19 @@ extension OperationClock.Source {
   package var nanoseconds: Int64 { now.wholeNanoseconds }
 }
 
-/// Tells one clock from all others, also from those that are gone, and whether it still exists.
+/// An object that distinguishes a clock from all others, including clocks that don't exist any more.
 package final class ClockIdentity: Sendable {
-  // Relaxed: it orders nothing, it only has to differ.
+  // Relaxed ordering is enough, because the numbers only have to differ.
   private static let lastNumber = Atomic<UInt64>(0)
-  /// Unlike an address, it isn't used again.
+  /// A number isn't reused, unlike an address.
   let number = lastNumber.add(1, ordering: .relaxed).newValue
-  /// Whether the clock exists for as long as the process.
+  /// A Boolean value that indicates whether the clock exists for as long as the process.
   package let isLasting: Bool
 
   package init(isLasting: Bool = false) { self.isLasting = isLasting }
 }
 
-/// A clock of the system, whose timers and sleepers wait in one table.
+/// A system clock, whose timers and sleepers wait in one table.
 extension SystemTimers: OperationClock.Source {
   package func sleep(until deadline: Duration) async throws {
     let wait = AsyncWait()
@@ -148,7 +148,7 @@ extension SystemTimers: OperationClock.Source {
   }
 }
 
-/// Any other clock, with a task for each timer.
+/// Any other clock, with one task for each timer.
 private final class AnySource<C: Clock>: OperationClock.Source where C.Duration == Duration {
   let clock: C
   let origin: C.Instant
@@ -161,7 +161,7 @@ private final class AnySource<C: Clock>: OperationClock.Source where C.Duration 
 
   var now: Duration { origin.duration(to: clock.now).clamped }
 
-  /// Sleeps a century at first, and if that has passed twice as long, and so on.
+  /// Sleeps in steps, a century at first and then twice as long each time.
   ///
   /// Many clocks count nanoseconds in 64 bits, and trap at times that are further away.
   func sleep(until deadline: Duration) async throws {
@@ -189,7 +189,7 @@ private final class AnySource<C: Clock>: OperationClock.Source where C.Duration 
   }
 }
 
-/// A call that is due at a time.
+/// A call that is scheduled at a time.
 ///
 /// ```swift
 /// let timer = clock.schedule(at: clock.now + .seconds(30)) { giveUp() }
@@ -199,7 +199,7 @@ public final class OperationTimer: Sendable {
   private struct State {
     var action: (@Sendable () -> Void)?
     var sleeper: Task<Void, any Error>?
-    /// Where the timer waits for its time, under which number.
+    /// The table in which the timer waits for its time, under its number.
     weak var table: (any TimerTable)?
     var number = 0
   }
@@ -208,20 +208,21 @@ public final class OperationTimer: Sendable {
 
   package init(_ action: @escaping @Sendable () -> Void) { state = Locked(State(action: action)) }
 
-  /// Makes the call, unless that was done or the timer was cancelled.
+  /// Makes the call, unless it was made or the timer was cancelled.
   package func fire() { take().action?() }
 
-  /// Whether the call is still to be made.
+  /// A Boolean value that indicates whether the call is still to be made.
   package var isPending: Bool { state.withLock { $0.action != nil } }
 
-  /// Prevents the call, if it hasn't been made, and lets go of it at once, however far its time is.
+  /// Prevents the call if it hasn't been made, and releases the closure immediately, even if its time is far
+  /// away.
   public func cancel() {
     let old = take()
     old.sleeper?.cancel()
     old.table?.timerCancelled(old.number)
   }
 
-  /// Has a task cancelled with the timer: the one that waits for the time.
+  /// Stores the task that waits for the time, so that it is cancelled with the timer.
   func cancelled(with sleeper: Task<Void, any Error>) {
     let isOver = state.withLock { state in
       if state.action != nil { state.sleeper = sleeper }
@@ -230,7 +231,7 @@ public final class OperationTimer: Sendable {
     if isOver { sleeper.cancel() }
   }
 
-  /// Has a table forget the timer when it is cancelled; the table has taken it in.
+  /// Stores the table that keeps the timer, so that it removes the timer if it is cancelled.
   package func wasTaken(into table: any TimerTable, as number: Int) {
     let isOver = state.withLock { state in
       if state.action != nil {
@@ -252,6 +253,6 @@ public final class OperationTimer: Sendable {
 
 /// Keeps timers until their time has come.
 package protocol TimerTable: AnyObject, Sendable {
-  /// A timer was cancelled: forgets it; nothing happens if that has been done.
+  /// Removes a timer that was cancelled; does nothing if the timer was removed before.
   func timerCancelled(_ number: Int)
 }

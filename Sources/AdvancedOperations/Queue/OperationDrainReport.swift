@@ -1,7 +1,6 @@
 public import CoreOperations
 
-/// How the last operations of a queue ended, as ``AdvancedOperationQueue/drain(within:)`` returns
-/// it.
+/// The ends of the last operations of a queue, as ``AdvancedOperationQueue/drain(within:)`` returns them.
 ///
 /// ```swift
 /// let report = await queue.drain(within: .seconds(20))
@@ -9,24 +8,23 @@ public import CoreOperations
 /// // 12 succeeded, 1 failed, 2 cancelled, cut short: upload, mail
 /// ```
 ///
-/// It counts the operations that were in the queue when the drain began, and those that they have
-/// added since. A child of a group is counted with the group.
+/// The report counts the operations that were in the queue when the drain began, and the operations that they
+/// have added since. A child of a group is counted with the group.
 public struct OperationDrainReport: Sendable, CustomStringConvertible {
-  /// How many ended without an error.
+  /// The number of operations that ended without an error.
   public internal(set) var succeededCount = 0
-  /// How many failed, and were not cancelled.
+  /// The number of operations that failed without being cancelled.
   public internal(set) var failedCount = 0
-  /// How many were cancelled, for whatever reason.
+  /// The number of operations that were cancelled, for whatever reason.
   public internal(set) var cancelledCount = 0
-  /// How many had nothing to do.
+  /// The number of operations that were skipped.
   public internal(set) var skippedCount = 0
-  /// The number of operations that were turned away: added from outside after the drain had begun,
-  /// or by any code after its time was over.
+  /// The number of operations that were turned away.
   ///
-  /// They are in no other number.
+  /// Such an operation was added from outside after the drain had begun, or by any code after the time of the
+  /// drain was over. The other numbers don't include it.
   public internal(set) var turnedAwayCount = 0
-  /// The operations that the drain has cancelled because its time was over, in the order of their
-  /// ends.
+  /// The operations that the drain cancelled because its time was over, in the order in which they ended.
   public internal(set) var cutShort: [Operation] = []
 
   /// The numbers that aren't zero, and the names of the operations that were cut short.
@@ -55,13 +53,13 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   }
 }
 
-/// The queue of an operation is being drained, or was: the reason of a cancel.
+/// The reason for cancelling an operation because its queue is being drained, or was drained.
 ///
 /// ```swift
 /// if operation.cancellationReason is OperationQueueClosed { refuse() }
 /// ```
 public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
-  /// Why the operation was cancelled.
+  /// The cause of a cancel by a drain.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
@@ -75,12 +73,12 @@ public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
     case waitCancelled
   }
 
-  /// What the queue is called.
+  /// The name of the queue.
   public var queue: String
-  /// Why the operation was cancelled.
+  /// The cause of the cancel.
   public var cause: Cause
 
-  /// One sentence with the name of the queue and the cause.
+  /// A sentence with the name of the queue and the cause.
   public var description: String {
     switch cause {
     case .addedLate: "Queue “\(queue)” is being drained, or was, and takes in nothing new."

@@ -1,14 +1,13 @@
 public import CoreOperations
 import Synchronization
 
-/// What the world provides to operations: the one place where time, threads and chance come from.
+/// The sources of time, threads and randomness that operations use.
 ///
 /// ```swift
 /// let queue = AdvancedOperationQueue(environment: OperationEnvironment(clock: myClock))
 /// ```
 ///
-/// Copies are independent values. Operations get the environment of the queue that they are added
-/// to.
+/// Copies are independent values. An operation has the environment of the queue that it is added to.
 public struct OperationEnvironment: Sendable {
   private struct Values {
     var clock: OperationClock
@@ -18,23 +17,23 @@ public struct OperationEnvironment: Sendable {
     var tracer: (any OperationTracer)?
     var observers: [QueueAttachment<any OperationObserver>] = []
     var interceptors: [QueueAttachment<any OperationInterceptor>] = []
-    /// The same for all that is made of this environment by changes.
+    /// The same object in all environments that are changed copies of this environment.
     let delegates = Delegates()
   }
 
-  /// Whether there may be delegates to be told of operations in this environment.
+  /// A flag that indicates whether queues with this environment may have a delegate.
   ///
-  /// Operations look here, because finding their queue, to ask it, costs more than all else at an
-  /// end that nothing hears of (callgrind).
+  /// Operations read this flag because finding their queue to read its delegate is expensive: it costs more
+  /// than all other work at the end of an operation without observers (callgrind).
   final class Delegates: Sendable {
     private let wereSet = Atomic(false)
 
     var mayExist: Bool { wereSet.load(ordering: .acquiring) }
-    /// A queue with the environment is about to have one.
+    /// Records that a queue with the environment is about to have a delegate.
     func willBeSet() { wereSet.store(true, ordering: .releasing) }
   }
 
-  // One reference, so that an operation pays eight bytes for it.
+  // An environment is one reference, so that it takes only eight bytes of an operation.
   private final class Storage: Sendable {
     let values: Values
     let isTraced: Bool
@@ -49,17 +48,17 @@ public struct OperationEnvironment: Sendable {
 
   private var storage: Storage
 
-  /// The environment of operations in a plain queue or in none.
+  /// The environment of operations in a plain queue, or in no queue.
   static let `default` = OperationEnvironment()
 
   /// Creates an environment.
   ///
   /// - Parameters:
-  ///   - clock: Gives time to timeouts, retries and delays.
-  ///   - executor: Runs workers; nil for the shared pool of threads. One that is also a
-  ///     `TaskExecutor` runs async bodies and conditions as well. They are run by the shared pool
-  ///     otherwise (on Apple's systems by that of the standard library).
-  ///   - claimDomain: Keeps account of claims; shared by all unless given.
+  ///   - clock: The clock for timeouts, retries and delays.
+  ///   - executor: The executor that runs workers; nil for the shared thread pool. An executor that is also a
+  ///     `TaskExecutor` runs async bodies and conditions as well. Otherwise the shared pool runs them, or on
+  ///     Apple's systems the pool of the standard library.
+  ///   - claimDomain: The domain that manages claims; by default the shared domain.
   public init(
     clock: OperationClock = OperationClock(ContinuousClock()),
     executor: (any OperationExecutor)? = nil,
@@ -68,33 +67,34 @@ public struct OperationEnvironment: Sendable {
     storage = Storage(Values(clock: clock, executor: executor, claimDomain: claimDomain))
   }
 
-  /// Gives time to timeouts, retries and delays.
+  /// The clock for timeouts, retries and delays.
   public var clock: OperationClock {
     get { storage.values.clock }
     set { change { $0.clock = newValue } }
   }
 
-  /// Keeps account of claims.
+  /// The domain that manages claims.
   public var claimDomain: ClaimDomain {
     get { storage.values.claimDomain }
     set { change { $0.claimDomain = newValue } }
   }
 
-  /// Runs workers, and tasks if it is a `TaskExecutor` too; nil for the shared pool of threads.
+  /// The executor that runs workers, and tasks if it is also a `TaskExecutor`; nil for the shared thread
+  /// pool.
   public var executor: (any OperationExecutor)? {
     get { storage.values.executor }
     set { change { $0.executor = newValue } }
   }
 
-  /// Where randomness (jitter) comes from: any 64 bits at each call.
+  /// The source of randomness, for example for jitter: returns any 64 bits at each call.
   public var random: @Sendable () -> UInt64 {
     get { storage.values.random }
     set { change { $0.random = newValue } }
   }
 
-  /// Whether there is a tracer; cheaper than to look at it.
+  /// A Boolean value that indicates whether there is a tracer; cheaper than reading the tracer.
   var isTraced: Bool { storage.isTraced }
-  /// Whether there are ``observers``; cheaper than to look at them.
+  /// A Boolean value that indicates whether there are ``observers``; cheaper than reading them.
   var hasObservers: Bool { storage.hasObservers }
 
   var delegates: Delegates { storage.values.delegates }
@@ -104,25 +104,25 @@ public struct OperationEnvironment: Sendable {
     set { change { $0.tracer = newValue } }
   }
 
-  /// Attached to every operation before it is enqueued.
+  /// The observers that are attached to every operation before it is enqueued.
   var observers: [QueueAttachment<any OperationObserver>] {
     get { storage.values.observers }
     set { change { $0.observers = newValue } }
   }
 
-  /// Called around every async body.
+  /// The interceptors that are called around every async body.
   var interceptors: [QueueAttachment<any OperationInterceptor>] {
     get { storage.values.interceptors }
     set { change { $0.interceptors = newValue } }
   }
 
-  /// The executor, if that takes tasks.
+  /// The executor, if it is a task executor.
   var taskExecutor: (any TaskExecutor)? { storage.values.executor as? any TaskExecutor }
 
-  /// What the tasks that do an operation's work prefer; nil for no preference.
+  /// The preferred executor of the tasks that do an operation's work; nil for no preference.
   var bodyExecutor: (any TaskExecutor)? { taskExecutor ?? BodyExecutor.preferred }
 
-  /// Runs a closure on the executor, on another stack.
+  /// Runs a closure on the executor, on another call stack.
   func enqueue(_ body: @escaping @Sendable () -> Void) {
     (storage.values.executor ?? DefaultExecutor.shared).enqueue(body)
   }
@@ -134,26 +134,25 @@ public struct OperationEnvironment: Sendable {
   }
 }
 
-/// What a queue attaches to all of its operations, with a number to find it again.
+/// A value that a queue attaches to all of its operations, with a number that identifies it.
 struct QueueAttachment<Value: Sendable>: Sendable {
   let id: UInt32
   let value: Value
 }
 
-/// Hears of every change of state, and makes things go wrong; for simulations.
+/// An object that receives every change of state and can inject delays, for simulations.
 package protocol OperationTracer: AnyObject, Sendable {
-  /// The operation will be added to a queue, and takes conditions and dependencies for the last
-  /// time.
+  /// Called before the operation is added to a queue, when it still accepts conditions and dependencies.
   func operationWillEnqueue(_ operation: AdvancedOperation)
   func operation(_ operation: AdvancedOperation, entered state: AdvancedOperation.State)
-  /// How long the body is kept from being entered; nil for not at all.
+  /// Returns the duration by which the call of the body is delayed; nil for no delay.
   func delayOfBody(of operation: AdvancedOperation) -> Duration?
-  /// The operation has finished, and dependents may start; now it is quiet as well.
+  /// Called when the operation has finished and is idle, so that dependents may start.
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - giveBack: Gives back its claims and tells what waits for that; to be called once, now or
-  ///     later, as on a thread that is interrupted here.
+  ///   - giveBack: A closure that releases the claims of the operation and notifies their waiters. Call it
+  ///     once, either now or later, as on a thread that is interrupted here.
   func operationBecomesIdle(
     _ operation: AdvancedOperation,
     _ giveBack: @escaping @Sendable () -> Void
@@ -175,20 +174,21 @@ package enum SurroundingEnvironment {
 }
 
 extension OperationEnvironment {
-  /// The environment of the code that calls this: that of its operation, of the simulation that
-  /// runs it, or the default one.
+  /// The environment of the calling code: that of its operation, of the simulation that runs it, or the
+  /// default.
   static var ofCaller: OperationEnvironment {
     AdvancedOperation.current?.environment ?? SurroundingEnvironment.current ?? .default
   }
 }
 
 extension OperationEnvironment {
-  /// Lets operations end that nothing takes in any more: in a queue of their own, which nothing
+  /// Lets operations end that no queue, group or scope accepts any more, in a separate queue that no code
   /// waits for.
   ///
   /// - Parameters:
-  ///   - operations: In no queue.
-  ///   - cancel: Cancels them; gets their queue, in which nothing starts before it returns.
+  ///   - operations: Operations that aren't in a queue.
+  ///   - cancel: A closure that cancels the operations. It receives their queue, in which no operation starts
+  ///     before the closure returns.
   func turnAway(_ operations: [Operation], cancel: (AdvancedOperationQueue) -> Void) {
     let queue = AdvancedOperationQueue(environment: self)
     queue.withoutStarts {

@@ -1,10 +1,9 @@
 import CoreOperations
 
-/// Code that runs around the bodies of operations: tracing spans, contexts of loggers,
-/// transactions.
+/// Code that runs around the bodies of operations, such as tracing spans, logger contexts or transactions.
 ///
-/// It is called in the task of the body, for each attempt, and runs the body itself. Task-locals
-/// that it binds around that call are those of the body:
+/// An interceptor is called in the task of the body, once for each attempt, and runs the body itself. The
+/// body sees the task-locals that the interceptor binds around that call:
 ///
 /// ```swift
 /// struct Tracing: OperationInterceptor {
@@ -16,19 +15,19 @@ import CoreOperations
 /// queue.addInterceptor(Tracing())
 /// ```
 ///
-/// What happens to an operation is an observer's affair: an interceptor is called for no operation
-/// that doesn't execute. It can't change the value of a body, nor make a success of one that has
+/// Use an observer to follow the life of an operation, because an interceptor isn't called for an operation
+/// that doesn't execute. An interceptor can't change the value of a body, or make a body succeed that has
 /// thrown.
 public protocol OperationInterceptor: Sendable {
-  /// Runs the body of an operation once, and may do something before and after it.
+  /// Runs the body of an operation once, and may run other code before and after it.
   ///
-  /// Called in the task of the body, on the executor of the body, without a lock held; the
-  /// operation is `AdvancedOperation.current`. What this throws is the error of the attempt. If the
-  /// body has thrown and this returns, the error of the body is that of the attempt all the same.
-  /// If this returns without having called ``OperationAttempt/run()``, the attempt fails.
+  /// This method is called in the task of the body, on the executor of the body, without a lock held. The
+  /// operation is `AdvancedOperation.current`. An error that this method throws is the error of the attempt.
+  /// If the body has thrown and this method returns, the error of the body is still the error of the attempt.
+  /// If this method returns without having called ``OperationAttempt/run()``, the attempt fails.
   ///
   /// - Parameter attempt: The operation, and the body to run.
-  /// - Throws: What the body throws, or an error of its own.
+  /// - Throws: The error of the body, or another error.
   func intercept(_ attempt: OperationAttempt) async throws
 }
 
@@ -36,22 +35,21 @@ public protocol OperationInterceptor: Sendable {
 public struct OperationAttempt: Sendable {
   /// The operation, which is executing.
   public let operation: AdvancedOperation
-  /// The number of the attempt: 1, and more where the operation has a ``RetryPolicy`` and its body
-  /// has thrown.
+  /// The number of the attempt: 1, or more if the operation has a ``RetryPolicy`` and its body has thrown.
   public let number: Int
   let body: @Sendable () async throws -> Void
 
-  /// Runs the rest: further interceptors, and the body.
+  /// Runs further interceptors and the body.
   ///
-  /// May be called in a child task, for example to end the attempt when another child task throws.
+  /// You may call this method in a child task, for example to end the attempt when another child task throws.
   ///
-  /// - Throws: What the body or an inner interceptor throws.
-  /// - Precondition: Called once at most, and has returned when the interceptor returns; a
-  ///   ``RetryPolicy`` runs the body again.
+  /// - Throws: The error of the body or of an inner interceptor.
+  /// - Precondition: The interceptor calls this at most once for each attempt, and the call has returned
+  ///   before the interceptor returns. To run the body again, use a ``RetryPolicy``.
   public func run() async throws { try await body() }
 }
 
-/// An interceptor has returned, and had not run the body.
+/// The error of an attempt whose interceptor returned without running the body.
 struct BodyNotCalled: Error, CustomStringConvertible {
   let interceptors: [String]
   var description: String {
@@ -60,7 +58,7 @@ struct BodyNotCalled: Error, CustomStringConvertible {
 }
 
 extension AdvancedOperation {
-  /// Runs an attempt of the body inside of interceptors, of which the first is the outermost.
+  /// Runs an attempt of the body inside interceptors, the first of which is the outermost.
   final func run<Output: Sendable>(
     _ body: @escaping @Sendable () async throws -> Output,
     attempt: Int,
@@ -124,12 +122,12 @@ extension AdvancedOperation {
   }
 }
 
-/// What has become of a body that interceptors run.
+/// The state of a body that interceptors run.
 private enum BodyRun<Output: Sendable>: Sendable {
   case due
   case running
   case returned(Output)
   case threw(any Error)
-  /// The interceptors have returned without having run it.
+  /// The interceptors have returned without running the body.
   case over
 }

@@ -1,11 +1,11 @@
 public import CoreOperations
 
 extension OperationQueue {
-  /// Runs an operation, with all that it depends on, and gives its value.
+  /// Runs an operation and all operations that it depends on, and returns its value.
   ///
-  /// Adds the operation to the queue together with each of its predecessors that is in no queue
-  /// yet, and awaits the value. A predecessor that was added to any queue before is left as it is;
-  /// for one that is a child of a group in no queue, the group is added.
+  /// The method adds the operation to the queue, together with each predecessor that isn't in a queue yet,
+  /// and awaits the value. A predecessor that is already in a queue stays there. If a predecessor is a child
+  /// of a group that isn't in a queue, the group is added.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download") { try await feed.download() }
@@ -14,25 +14,24 @@ extension OperationQueue {
   /// let saved = try await queue.run(store)
   /// ```
   ///
-  /// Several tasks may run workflows that share operations, or the same operation: the first call
-  /// adds a shared operation, and all of them wait for it.
+  /// Several tasks may run workflows that share operations, or the same operation. The first call adds a
+  /// shared operation, and all calls wait for it.
   ///
-  /// If the waiting task is cancelled, because a client has hung up for example, the call throws
-  /// immediately. An operation that was added by a call of this method is cancelled when no such
-  /// call waits for it any more and no condition needs it, with a `CancellationError` as the reason.
-  /// Dependents and tasks that await ``ResultOperation/value`` don't keep it. A later call finds it
-  /// cancelled, and throws its failure: create a new operation then. An operation that the program has added to a queue itself
-  /// is never cancelled. Bodies that are running end when they notice the cancel; where they must
-  /// not outlive the call, use `withOperations`.
+  /// If the waiting task is cancelled, for example because a client has disconnected, the call throws
+  /// immediately. An operation that a call of this method added is cancelled with a `CancellationError` as
+  /// the reason when no call waits for it any more and no condition needs it. Dependents and tasks that await
+  /// ``ResultOperation/value`` don't keep it. A later call finds it cancelled and throws its failure, so
+  /// create a new operation then. An operation that the program has added to a queue itself is never
+  /// cancelled. Bodies that are running end when they check for cancellation. If they must not outlive the
+  /// call, use `withOperations`.
   ///
-  /// - Parameter operation: In this queue, in another one, or in none.
+  /// - Parameter operation: An operation in this queue, in another queue, or in no queue.
   /// - Returns: The value of the operation.
-  /// - Throws: The ``OperationFailure`` of the operation when it failed, was cancelled, or was
-  ///   skipped; `CancellationError` when the waiting task is cancelled first; `OperationCycleError`
-  ///   when the waiting task is the body of an operation that this one waits for, and then the
-  ///   operations are cancelled as if the task were.
-  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their
-  ///   dependencies.
+  /// - Throws: The ``OperationFailure`` of the operation if it failed, was cancelled, or was skipped.
+  ///   `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the waiting task
+  ///   is the body of an operation that this operation waits for; the operations are then cancelled as if the
+  ///   task were cancelled.
+  /// - Complexity: O(v + e), v the number of unfinished predecessors and e the number of their dependencies.
   @discardableResult
   public final func run<Output: Sendable>(
     _ operation: ResultOperation<Output>
@@ -41,24 +40,22 @@ extension OperationQueue {
     return try operation.finishedValue()
   }
 
-  // Disfavored, because the compiler would prefer this method, which isn't generic, for a
-  // `ResultOperation` that is made in the argument.
+  // This method is disfavored, because the compiler prefers a method that isn't generic, and would choose it
+  // even for a `ResultOperation` that is created in the argument.
 
-  /// Runs an operation without a value, with all that it depends on, until it has finished.
+  /// Runs an operation without a value and all operations that it depends on, until it has finished.
   ///
-  /// Does what the method for a ``ResultOperation`` does:
+  /// This method runs an operation in the same way as the method for a ``ResultOperation``:
   ///
   /// ```swift
   /// try await queue.run(sync)
   /// ```
   ///
-  /// - Parameter operation: In this queue, in another one, or in none; a group for example.
-  /// - Throws: The ``OperationFailure`` of the operation when it failed or was cancelled, and
-  ///   nothing when it was skipped; `CancellationError` when the waiting task is cancelled first;
-  ///   `OperationCycleError` when the waiting task is the body of an operation that this one waits
-  ///   for.
-  /// - Complexity: O(v + e), v the number of unfinished predecessors and e that of their
-  ///   dependencies.
+  /// - Parameter operation: An operation, such as a group, in this queue, in another queue, or in no queue.
+  /// - Throws: The ``OperationFailure`` of the operation if it failed or was cancelled; no error if it was
+  ///   skipped. `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the
+  ///   waiting task is the body of an operation that this operation waits for.
+  /// - Complexity: O(v + e), v the number of unfinished predecessors and e the number of their dependencies.
   @_disfavoredOverload
   public final func run(_ operation: AdvancedOperation) async throws {
     try await runUntilFinished(operation)
@@ -73,7 +70,7 @@ extension OperationQueue {
     defer { _ = call.leave() }
     do {
       try await withTaskCancellationHandler {
-        // Those that were cancelled before they are added leave without executing.
+        // Operations that were cancelled before they are added leave without executing.
         add(call.added)
         try await operation.untilFinished()
       } onCancel: {
@@ -97,16 +94,17 @@ extension OperationQueue {
   }
 }
 
-/// A need of an operation and its predecessors, which are cancelled when no call and no condition needs them.
+/// The need of a call for an operation and its predecessors, which are cancelled when no call and no
+/// condition needs them.
 final class RunCall: Sendable {
-  /// The operations that this call has to add; predecessors come first.
+  /// The operations that this call has to add, predecessors first.
   let added: [Operation]
-  /// The operations that this call needs; none once it has left.
+  /// The operations that this call needs; empty once the call has stopped waiting.
   private let needed: Locked<[Operation]>
 
   init(of operation: Operation) {
     let unfinished = Workflow.operations(endingWith: operation)
-    // Before the first is claimed: another call that leaves finds the need of this one.
+    // The needs are added before the first claim, so that another call that stops waiting sees them.
     for operation in unfinished { operation.addNeed(of: .run) }
     added = unfinished.filter { operation in
       let isClaimed = operation.claim()
@@ -116,9 +114,9 @@ final class RunCall: Sendable {
     needed = Locked(unfinished)
   }
 
-  /// Waits no more; does nothing the second time.
+  /// Stops waiting; does nothing the second time.
   ///
-  /// - Returns: The operations that were added for calls and conditions, none of which needs them
+  /// - Returns: The operations that were added for calls and conditions, and that no call or condition needs
   ///   any more.
   func leave() -> [Operation] {
     let needed = needed.withLock { exchange(&$0, with: []) }
@@ -126,27 +124,27 @@ final class RunCall: Sendable {
   }
 }
 
-/// The search for the operations that have to finish so that one of them can run.
+/// A search for the operations that have to finish before an operation can finish.
 struct Workflow {
   private var found: [Operation] = []
   private var visited: Set<ObjectIdentifier> = []
 
-  /// An operation and its predecessors, as far as they have not finished; predecessors come first.
+  /// Returns an operation and its predecessors that have not finished, predecessors first.
   static func operations(endingWith operation: Operation) -> [Operation] {
     var workflow = Workflow()
     workflow.visit(operation)
     return workflow.found
   }
 
-  /// Claims an operation and its predecessors, as far as they are in no queue.
+  /// Claims an operation and its predecessors that aren't in a queue.
   ///
-  /// - Returns: What the caller has to add; predecessors come first.
+  /// - Returns: The operations that the caller has to add, predecessors first.
   static func claim(endingWith operation: Operation) -> [Operation] {
-    // A call in another task may have claimed some before.
+    // A call in another task may have claimed some of the operations before.
     operations(endingWith: operation).filter { $0.claim() }
   }
 
-  /// Not recursive, because chains may be long.
+  /// Visits an operation and its predecessors, without recursion because chains may be long.
   private mutating func visit(_ last: Operation) {
     var path: [(operation: Operation, open: ArraySlice<Operation>)] = []
     enter(last, &path)
@@ -170,7 +168,7 @@ struct Workflow {
     }
     var needed = operation.dependencies
     if let operation = operation as? AdvancedOperation {
-      // A child is added by its group, which ends when its children do.
+      // The group of a child adds the child, and the child runners end when their children do.
       if let group = operation.waitingGroup { needed.append(group) }
       needed += operation.childRunner?.openChildren ?? []
     }

@@ -1,14 +1,14 @@
 import CoreOperations
 
-/// The end of a queue: follows its operations, and decides on those that still come.
+/// The drain of a queue, which follows its operations and decides about operations that are added.
 final class QueueDrain: ArrivalGate {
   private struct State {
     /// The operations that have not ended, by their numbers.
     var open: [Int: Operation] = [:]
     var lastNumber = 0
-    /// The numbers of those that were cancelled by ``cutShort(in:because:)``.
+    /// The numbers of the operations that ``cutShort(in:because:)`` cancelled.
     var cut: Set<Int> = []
-    /// Why the rest is cancelled; nil until then.
+    /// The reason for cancelling the remaining operations; nil before they are cancelled.
     var reason: OperationQueueClosed?
     var waiters: [CheckedContinuation<Void, Never>] = []
     var report = OperationDrainReport()
@@ -18,7 +18,7 @@ final class QueueDrain: ArrivalGate {
 
   // MARK: Members
 
-  /// Follows operations to their ends; cancels them if the time is over.
+  /// Follows operations until they end, and cancels them if the time is over.
   func follow(_ operations: [Operation], in queue: OperationQueue) {
     let (first, reason) = state.withLock { state in
       let first = state.lastNumber + 1
@@ -66,7 +66,7 @@ final class QueueDrain: ArrivalGate {
     let (own, others) = queue.sort(operations, neededBy: member)
     if !own.isEmpty { follow(own, in: queue) }
     if others.isEmpty { return }
-    // They came while the queue was being closed, and leave it as members.
+    // The operations were added while the queue was being closed, and leave it as members.
     queue.cancel(others, reason: countTurnedAway(others, from: queue))
     if state.withLock({ $0.reason != nil }) { letLeave(from: queue) }
   }
@@ -81,7 +81,7 @@ final class QueueDrain: ArrivalGate {
 
   // MARK: The end
 
-  /// Cancels what has not ended; the first reason counts.
+  /// Cancels the operations that have not ended; only the first call takes effect.
   func cutShort(in queue: OperationQueue, because cause: OperationQueueClosed.Cause) {
     let reason = OperationQueueClosed(queue: queue.label, cause: cause)
     let open = state.withLock { state -> [Operation] in
@@ -95,13 +95,13 @@ final class QueueDrain: ArrivalGate {
     letLeave(from: queue)
   }
 
-  /// Lets what was cancelled leave, and barriers run.
+  /// Lets cancelled operations leave, and barriers run.
   private func letLeave(from queue: OperationQueue) {
     if queue.isSuspended { queue.isSuspended = false }
     if queue.maxConcurrentOperationCount == 0 { queue.maxConcurrentOperationCount = 1 }
   }
 
-  /// Waits until the queue is empty and all ends are counted; also in a cancelled task.
+  /// Waits until the queue is empty and all ends are counted, even in a cancelled task.
   func untilEmpty(_ queue: OperationQueue) async -> OperationDrainReport {
     while true {
       await withCheckedContinuation { continuation in queue.whenEmpty { continuation.resume() } }
@@ -119,7 +119,7 @@ final class QueueDrain: ArrivalGate {
 }
 
 extension OperationQueue {
-  /// Tells operations that members add from those that others do.
+  /// Separates operations that members add from operations that other code adds.
   fileprivate final func sort(
     _ operations: [Operation],
     neededBy member: Operation?
@@ -137,8 +137,10 @@ extension OperationQueue {
     return (own, others)
   }
 
-  /// Whether this is called by code of a member: by its body, a condition, a callback, a completion
-  /// block, by a child of it, or by an operation of a scope in its body.
+  /// A Boolean value that indicates whether code of a member is calling.
+  ///
+  /// This is code in its body, a condition, a callback or a completion block, in a child of the member, or in
+  /// an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
     var delivering = CallContext.current.notified.operation
@@ -149,7 +151,7 @@ extension OperationQueue {
     return false
   }
 
-  /// Whether an operation is a member, or is inside of one.
+  /// Returns whether an operation is a member, or is inside a member.
   fileprivate final func hasAround(_ operation: Operation?) -> Bool {
     var next = operation
     while let operation = next {
@@ -162,7 +164,7 @@ extension OperationQueue {
 }
 
 extension AdvancedOperationQueue {
-  /// Ends the queue: lets what is in it finish, takes in nothing from others, and waits until it is
+  /// Ends the queue: lets its operations finish, accepts no operations from outside, and waits until it is
   /// empty.
   ///
   /// ```swift
@@ -170,32 +172,32 @@ extension AdvancedOperationQueue {
   /// for operation in report.cutShort { logger.warning("\(operation) was cut short") }
   /// ```
   ///
-  /// - From the call on, an operation that is added from outside is turned away. So is an operation
-  ///   that is added after the drain has returned.
-  /// - An operation that a member adds is taken in until the time is over: with `produce(_:)`, from
-  ///   its body or a child's, from an observer, a condition, or a completion block.
-  /// - When the time is over, the operations that are left are cancelled, with
-  ///   ``OperationQueueClosed`` as the reason. A suspended queue is resumed, so that they can
-  ///   leave. From then on every operation is turned away, whoever adds it. The same happens
-  ///   immediately if the waiting task is cancelled.
+  /// - From the call on, an operation that is added from outside is turned away. An operation that is added
+  ///   after the drain has returned is also turned away.
+  /// - An operation that a member adds is accepted until the time is over. A member adds operations with
+  ///   `produce(_:)`, or from its body or a child's body, an observer, a condition, or a completion block.
+  /// - When the time is over, the remaining operations are cancelled, with ``OperationQueueClosed`` as the
+  ///   reason. A suspended queue is resumed, so that they can leave. From then on every operation is turned
+  ///   away, even if a member adds it. The same happens immediately if the waiting task is cancelled.
   ///
-  /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it.
-  /// It is cancelled with ``OperationQueueClosed`` as the reason and finishes; its observers are
-  /// notified. An observer that adds a successor at every end should read ``isClosed`` first:
-  /// otherwise it adds successors forever, each of which is turned away.
+  /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it. It is
+  /// cancelled with ``OperationQueueClosed`` as the reason and finishes, and its observers are notified. An
+  /// observer that adds a successor whenever an operation ends should check ``isClosed`` first. Otherwise it
+  /// adds successors forever, each of which is turned away.
   ///
   /// A body that ignores its cancellation keeps running. The drain waits for it.
   ///
-  /// Barriers aren't operations. They run even if the time is over, whoever adds them, and the
-  /// drain waits for them.
+  /// Barriers aren't operations. Barriers run even if the time is over, no matter which code adds them, and
+  /// the drain waits for them.
   ///
-  /// The queue may be drained by several tasks: each gets a report, and the shortest time counts.
+  /// Several tasks may drain the queue. Each task gets a report, and the shortest time applies.
   ///
-  /// - Parameter limit: How long operations may take to finish, by the clock of the
-  ///   ``environment``; nil for as long as they need: for ever, if the queue is suspended or its
-  ///   limit is 0, until that is changed.
-  /// - Returns: How the operations ended.
-  /// - Precondition: Not called by an operation that is in the queue, or for which one in it waits.
+  /// - Parameter limit: The time that the operations have to finish, by the clock of the ``environment``; nil
+  ///   for no limit. Without a limit the drain waits forever if the queue is suspended or its concurrency
+  ///   limit is 0, until you change that.
+  /// - Returns: The ends of the operations.
+  /// - Precondition: The caller isn't an operation that is in the queue, or that an operation in the queue
+  ///   waits for.
   @discardableResult
   public final func drain(within limit: Duration? = nil) async -> OperationDrainReport {
     guard let wait = try? OwnWaits.begin(for: .queue(self)) else {
@@ -223,7 +225,7 @@ extension AdvancedOperationQueue {
     }
   }
 
-  /// Whether the queue was drained, or is being drained: an operation that is added from outside is
+  /// Whether the queue is being drained or was drained, so that operations that are added from outside are
   /// turned away.
   public final var isClosed: Bool { gate is QueueDrain }
 }

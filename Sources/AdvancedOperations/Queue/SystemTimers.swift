@@ -1,27 +1,27 @@
 import CoreOperations
 import Dispatch
 
-/// The timers of one of the system's clocks, with Dispatch timers for the first of them.
+/// The timers of a system clock, with Dispatch timers for the first of them.
 ///
-/// What is given to `DispatchQueue.asyncAfter` is kept until its time has come, and so is what a
-/// task has that sleeps and is cancelled: some hundred bytes for an hour after each operation that
-/// could have taken an hour. Here a timer that is cancelled is gone.
+/// `DispatchQueue.asyncAfter` keeps its closure until its time has come, and so does a task that sleeps and
+/// is cancelled. That costs some hundred bytes for an hour after each operation that could have taken an
+/// hour. Here a cancelled timer is removed.
 package final class SystemTimers: TimerTable {
   private struct State {
     var timers: [Int: OperationTimer] = [:]
-    /// The numbers of timers by their times; also of some that are gone.
+    /// The numbers of timers by their times, including some that were removed.
     var order = IndexedHeap<HeapEntry<Duration>>()
     var lastNumber = 0
-    /// When the alarms are due; nil when they aren't.
+    /// The time at which the alarms are due; nil if they aren't set.
     var wakeTime: Duration?
     var alarms: [Alarm] = []
   }
 
-  /// The timers of `ContinuousClock`, whose time counts from when the process first asked for it.
+  /// The timers of `ContinuousClock`, whose time counts from when the process first read it.
   ///
-  /// The uptime stands still while the machine sleeps, so an alarm by that alone would be late by
-  /// the whole sleep. The wall clock doesn't stand still, but somebody may set it back. The earlier
-  /// of the two alarms wakes us, and our own clock says which timers are due.
+  /// The uptime stands still while the machine sleeps, so an alarm by uptime alone would be late by the whole
+  /// sleep. The wall clock doesn't stand still, but a user may set it back. The earlier of the two alarms
+  /// wakes this object, which reads its own clock to find the timers that are due.
   package static let continuous = SystemTimers(
     reading: { MonotonicClock.continuousNanoseconds },
     wokenBy: [.uptime, .wall],
@@ -30,7 +30,8 @@ package final class SystemTimers: TimerTable {
   /// The timers of `SuspendingClock`, which stands still while the machine sleeps.
   package static let suspending = SystemTimers(of: SuspendingClock(), isLasting: true)
 
-  /// The clocks of Dispatch and ours may differ, so alarms check the time after so long.
+  /// The maximum time between two wakes, because the clocks of Dispatch may differ from the clock of this
+  /// object.
   private static let longestSleep = Duration.seconds(86_400)
 
   package let identity: ClockIdentity
@@ -52,9 +53,9 @@ package final class SystemTimers: TimerTable {
   }
 
   /// - Parameters:
-  ///   - nanoseconds: Gives the time since any moment that stays the same.
-  ///   - alarmClocks: Those that wake it.
-  ///   - isLasting: Whether the clock exists for as long as the process.
+  ///   - nanoseconds: A closure that returns the time since a fixed moment.
+  ///   - alarmClocks: The Dispatch clocks whose alarms wake this object.
+  ///   - isLasting: A Boolean value that indicates whether the clock exists for as long as the process.
   private init(
     reading nanoseconds: @escaping @Sendable () -> Int64,
     wokenBy alarmClocks: [AlarmClock],
@@ -73,14 +74,14 @@ package final class SystemTimers: TimerTable {
 
   package var nanoseconds: Int64 { time() }
 
-  /// How many timers there are whose time has not come.
+  /// The number of timers whose time has not come.
   package var count: Int { state.withLock { $0.timers.count } }
 
-  /// Takes in a timer.
+  /// Adds a timer.
   ///
   /// - Parameters:
-  ///   - timer: Fired on a thread of the shared pool, unless it is cancelled before.
-  ///   - deadline: Its time; one in the past is now.
+  ///   - timer: The timer, which is fired on a thread of the shared pool unless it is cancelled before.
+  ///   - deadline: The time of the timer. A time in the past means now.
   func add(_ timer: OperationTimer, at deadline: Duration) {
     let now = now
     let number = state.withLock { state in
@@ -97,7 +98,7 @@ package final class SystemTimers: TimerTable {
     let timer = state.withLock { state -> OperationTimer? in
       guard let timer = state.timers.removeValue(forKey: number) else { return nil }
       if state.timers.isEmpty {
-        // With the room that they needed.
+        // Empty collections are assigned in order to free their memory as well.
         state.timers = [:]
         state.order = IndexedHeap()
       } else if state.order.count > 2 * state.timers.count {
@@ -108,14 +109,14 @@ package final class SystemTimers: TimerTable {
     withExtendedLifetime(timer) {}
   }
 
-  /// Has the alarms wake us for the first timer, unless they will before.
+  /// Sets the alarms for the first timer, unless they are due before.
   private func setAlarms(_ state: inout State, _ now: Duration) {
     guard let first = state.order.first?.key, first < state.wakeTime ?? .longest else { return }
     let delay = min(max(first.saturatingSubtracting(now), .zero), Self.longestSleep)
     state.wakeTime = now.saturatingAdding(delay)
     if state.alarms.isEmpty {
-      // A serial queue has a thread when it needs one. The few of the global queues are also those
-      // that tasks run on: code that blocks them would stop the time.
+      // A serial queue gets a thread when it needs a thread. The few threads of the global queues also run
+      // tasks, so code that blocks them would stop the time.
       let queue = DispatchQueue(label: "timers of operations")
       state.alarms = alarmClocks.map { clock in
         Alarm(by: clock, on: queue) { [weak self] in self?.wake() }
@@ -124,7 +125,7 @@ package final class SystemTimers: TimerTable {
     for alarm in state.alarms { alarm.set(after: delay) }
   }
 
-  /// Some may be due.
+  /// Fires the timers that are due.
   private func wake() {
     let now = now
     let due = state.withLock { state in
@@ -143,20 +144,20 @@ package final class SystemTimers: TimerTable {
       setAlarms(&state, now)
       return due
     }
-    // Each apart: what is called may block.
+    // Each timer is fired in a separate call on the pool, because its closure may block.
     for timer in due { DefaultExecutor.shared.enqueue { timer.fire() } }
   }
 }
 
 /// A clock of Dispatch.
 package enum AlarmClock: Sendable {
-  /// Stands still while the machine sleeps.
+  /// The clock that stands still while the machine sleeps.
   case uptime
-  /// Runs while the machine sleeps, and jumps when somebody sets the time of day.
+  /// The clock that runs while the machine sleeps, and jumps when a user sets the time of day.
   case wall
 }
 
-/// A Dispatch timer that is set again and again.
+/// A Dispatch timer that can be set repeatedly.
 struct Alarm {
   private let clock: AlarmClock
   private let source: any DispatchSourceTimer
@@ -169,9 +170,9 @@ struct Alarm {
     source.activate()
   }
 
-  /// Sets the alarm, in place of the time that it was set to.
+  /// Sets the alarm, and replaces the time that it was set to before.
   func set(after delay: Duration) {
-    // In two parts, because an Int of 32 bits has no more than 2.1 s in nanoseconds.
+    // The delay is set in two parts, because a 32-bit Int holds at most 2.1 s in nanoseconds.
     let (seconds, attoseconds) = delay.components
     let whole = DispatchTimeInterval.seconds(Int(clamping: seconds))
     let rest = DispatchTimeInterval.nanoseconds(Int(clamping: attoseconds / 1_000_000_000))
