@@ -1,78 +1,81 @@
 import CoreOperations
 
-/// All that changes in an advanced operation, guarded by its lock.
+/// The mutable state of an advanced operation, guarded by its lock.
 ///
-/// - *Who touches it*: any thread, in `AdvancedOperation.withCore`, or in `change` if the state may
-///   change and in `changeAndDeliver` if events may come of it. No code of the program is called
-///   and no object of the program is released in there; a decision comes out as a value.
-/// - `machine` decides the state, the errors, the outcome, and how many bodies go on. Only its
-///   events change it.
-/// - `delivery` has the events in order, and the thread that delivers them. Only that thread asks
-///   it for the next step, so observers are called by one thread at a time.
+/// - *Access*: any thread, in `AdvancedOperation.withCore`, in `change` if the state may change, and in
+///   `changeAndDeliver` if events may result. These closures call no code of the program and release no
+///   object of the program. They return a decision as a value instead.
+/// - `machine` decides the state, the errors, the outcome, and the number of running bodies. Only its events
+///   change it.
+/// - `delivery` has the events in order, and the thread that delivers them. Only that thread takes the next
+///   step from it, so one thread at a time calls observers.
 /// - `observers` is appended to until the state is finished. The delivering thread has a copy.
-/// - `conditions`, `claims`, `conditionPolicy` and `isJournaled` don't change once the operation is
-///   enqueued or started: code that evaluates works on a copy. They are emptied when it is idle.
-/// - `work` is set while initializing and refers to the state of a result operation's body, `extra`
-///   to what few operations have. Both objects are guarded by this lock, too.
-/// - Locks that may be taken inside: those of the core's links and life (leaves), and the lock of a
-///   group's members. Inside of the claims' lock, this one isn't taken.
+/// - `conditions`, `claims`, `conditionPolicy` and `isJournaled` don't change once the operation is enqueued
+///   or started, so code that evaluates them works on a copy. They are emptied when the operation is idle.
+/// - `work` is set during initialization and refers to the state of a result operation's body. `extra` has
+///   the properties that few operations need. This lock guards both objects, too.
+/// - Inside this lock, the locks of the core's links and life (leaves) and the lock of a group's members may
+///   be acquired. Inside the claims' lock, this lock isn't acquired.
 ///
-/// Why that is safe: each fact has one owner, and where the core keeps a copy (cancelled, finished)
-/// the same step of this lock, or the thread that delivers, changes both; see ``contradiction``.
+/// This is safe because each fact has one owner. If the core keeps a copy of a fact (cancelled, finished),
+/// the same step of this lock, or the delivering thread, changes both. See ``contradiction``.
 struct AdvancedCore {
   var machine = OperationStateMachine()
   var delivery = EventDelivery()
-  /// Also some that were removed since.
+  /// The attached observers, including some that were removed since.
   var observers: [OperationObservation] = []
   var conditions: [any OperationCondition] = []
   var claims: [ClaimRequest] = []
   var conditionPolicy = AdvancedOperation.ConditionPolicy.evaluateAll
-  /// Whether the operation has, or had, a group that hears of its outcome.
+  /// A Boolean value that indicates whether the operation has, or had, a group that has to be notified of its
+  /// outcome.
   var isChild = false
-  /// Whether a journal is asked before the conditions.
+  /// A Boolean value that indicates whether a journal is read before the conditions are evaluated.
   var isJournaled = false
-  /// Whether there has been a time limit.
+  /// A Boolean value that indicates whether the operation has, or had, a time limit.
   ///
-  /// Not in the extra, where each access is checked to be exclusive at run time.
+  /// The flag isn't in the extra, because exclusive access to the extra is checked at run time.
   var hasTimers = false
-  /// Whether the times at which the operation enters states are recorded in the extra.
+  /// A Boolean value that indicates whether the extra records the times at which the operation enters states.
   private(set) var recordsTimes = false
-  /// Whether circuits decide about the start, too.
+  /// A Boolean value that indicates whether circuit breakers also decide about the start.
   var hasBreakers = false
   var lastObserver: UInt32 = 0
-  /// Whether an observer may do something when the operation is enqueued or starts; without one,
-  /// neither is an event.
+  /// A Boolean value that indicates whether an observer may react to the enqueueing or the start.
+  ///
+  /// Otherwise neither is an event.
   private(set) var isStartNoticed = false
-  // In nanoseconds, because a duration takes twice as much.
+  // The time is in nanoseconds, because a `Duration` is twice as large.
   var admittedAt = Self.notAdmitted
   private static var notAdmitted: Int64 { .min }
   var environment: OperationEnvironment?
-  /// Whether the queue may have a delegate.
+  /// A Boolean value that indicates whether the queue may have a delegate.
   var mayHaveDelegate: Bool { environment?.delegates.mayExist == true }
   /// The tracer of a simulation.
   var tracer: (any OperationTracer)? {
     environment?.isTraced == true ? environment?.tracer : nil
   }
-  /// The body's side of a result operation; nil for all others, and set while initializing.
+  /// The work of a result operation, set during initialization; nil for all other operations.
   var work: ResultWork?
-  /// Made on first use.
+  /// The properties that few operations need, created on first use.
   var extra: AdvancedExtra?
 
   var errors: [any Error] { machine.elements.isEmpty ? [] : machine.elements.map(\.error) }
 
-  /// Whether the operation is to have a value, has none, and may still get one.
+  /// A Boolean value that indicates whether the operation should have a value, has no value, and may still
+  /// get a value.
   var lacksValue: Bool {
-    // A cancelled operation has a reason to be without a value.
+    // A cancelled operation has a reason for having no value.
     guard let work, !machine.isCancelled, !machine.isEndDecided else { return false }
     return work.output == nil
   }
 
-  /// Whether entering a state has to be recorded or delivered.
+  /// Returns whether entering a state has to be recorded or delivered.
   func isOfInterest(_ state: AdvancedOperation.State) -> Bool {
     hasTimers || recordsTimes && StateTimes.hasPlace(for: state) || environment?.isTraced == true
   }
 
-  /// Whether there is something that undoes the work.
+  /// A Boolean value that indicates whether rollbacks are registered.
   var hasRollbacks: Bool { extra?.rollbacks.isEmpty == false }
 
   /// Records the times at which the operation enters states from now on.
@@ -81,7 +84,7 @@ struct AdvancedCore {
     _ = makeExtra()
   }
 
-  /// When the operation was enqueued or started manually, by the clock of its environment; nil
+  /// The time at which the operation was enqueued or started manually, by the clock of its environment; nil
   /// before.
   var admitted: Duration? {
     admittedAt == Self.notAdmitted ? nil : .nanoseconds(admittedAt)
@@ -94,75 +97,78 @@ struct AdvancedCore {
     return made
   }
 
-  /// Keeps an observation, and forgets those that were removed, so that they don't pile up.
+  /// Keeps an observation, and removes observations that were detached, so that they don't accumulate.
   mutating func attach(_ observation: OperationObservation, noticesStart: Bool) {
     if noticesStart { isStartNoticed = true }
     if observers.count == observers.capacity, observers.count >= 8 {
       observers.removeAll { !$0.isAttached }
     }
-    // A literal costs a third of what the first `append` does (callgrind).
+    // A literal costs a third of the first `append` (callgrind).
     if observers.isEmpty { observers = [observation] } else { observers.append(observation) }
   }
 }
 
-/// What few operations have; only touched under the lock of the ``AdvancedCore`` that it is in.
+/// The properties that few operations need, guarded by the lock of their ``AdvancedCore``.
 final class AdvancedExtra {
   /// The evaluation of conditions that is running, in a task or until prerequisites finish.
   var evaluation = RunningEvaluation()
-  /// How many tasks that evaluate conditions there have been.
+  /// The number of tasks that have been created to evaluate conditions.
   var evaluationCount = 0
-  /// Whether conditions will be evaluated early, because a dependency has finished.
+  /// A Boolean value that indicates whether conditions will be evaluated early, because a dependency has
+  /// finished.
   var isEarlyEvaluationScheduled = false
-  /// Whether an early evaluation was due and has not been made, because the queue is suspended.
+  /// A Boolean value that indicates whether an early evaluation was due and hasn't run, because the queue is
+  /// suspended.
   var isEarlyEvaluationOwed = false
-  /// Whether the operation leaves as soon as an input has failed.
+  /// A Boolean value that indicates whether the operation leaves as soon as an input has failed.
   var watchesInputs = false
-  /// The names of the conditions that brought the awaited prerequisites.
+  /// The names of the conditions that created the prerequisites that the operation waits for.
   var conditionsOfPrerequisites: [String] = []
-  /// Time limits that have not begun to count, and those that have.
+  /// The time limits that have not begun, and the timers of the others.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
-  /// When it entered its states; all of them only if times are recorded.
+  /// The times at which the operation entered its states; complete only if times are recorded.
   var stateTimes = StateTimes()
   /// The numbers of the conditions that are being evaluated.
   var openConditions: [Int] = []
   /// The answers of the parts of conditions, for the evaluation at the start.
   var keptAnswers: [ObjectIdentifier: ConditionParts.Answers] = [:]
-  /// The circuit breakers that have counted its end.
+  /// The circuit breakers that have counted the end of the operation.
   var breakers: [ObjectIdentifier] = []
-  /// The number of the attempt that is going on, or was the last.
+  /// The number of the current attempt, or of the last attempt.
   var attempt = 1
-  /// The operation that recovers from a failure of this one, the last that was made.
+  /// The last operation that was created to recover from a failure of this operation.
   weak var recovery: AdvancedOperation?
-  /// Whether another operation has succeeded in recovering from a failure of this one.
+  /// A Boolean value that indicates whether another operation has recovered from a failure of this operation.
   var isRecovered = false
-  /// Whether its parent only counts its failure, because there were so many.
+  /// A Boolean value that indicates whether the parent only counts the failure of this operation, because too
+  /// many children failed.
   var isLeftOut = false
-  /// The operation that has produced it.
+  /// The operation that has produced this operation.
   weak var producer: AdvancedOperation?
-  /// What undoes its work, until the body is called.
+  /// The rollbacks that are registered when the body is called.
   var rollbacks: [RollbackList.Rollback] = []
   /// The closures to run when the operation is idle.
   var afterIdle: [@Sendable (AdvancedOperation) -> Void] = []
-  /// Returns a sentence about the callers who share the operation, for its explanation.
+  /// A closure that returns a sentence about the callers who share the operation, for its explanation.
   var remark: (@Sendable () -> String?)?
-  /// The operation that this one is a child of: a group, or one that repeats.
+  /// The operation that this operation is a child of: a group, or an operation that runs rounds.
   weak var group: AdvancedOperation?
-  /// Its number among the children of that, where it is a group.
+  /// The number of the operation among the children of the group, if the parent is a group.
   var numberInGroup = 0
 }
 
-/// What an operation has until it is idle, besides its place in a queue.
+/// The objects that an operation keeps until it is idle, besides its place in a queue.
 struct Belongings: ~Copyable {
   let claims: [ClaimRequest]
-  /// The domain of the claims; nil without claims.
+  /// The domain of the claims; nil if there are no claims.
   let domain: ClaimDomain?
   let isHeldUntilIdle: Bool
   let afterIdle: [@Sendable (AdvancedOperation) -> Void]
   let tracer: (any OperationTracer)?
   let attached: Attached?
 
-  /// Objects of the program, whose deinits may wait for the end.
+  /// Objects of the program, whose deinitializers may wait for the end of the operation.
   struct Attached: ~Copyable {
     private let observers: [OperationObservation]
     private let conditions: [any OperationCondition]
@@ -183,7 +189,7 @@ struct Belongings: ~Copyable {
       }
     }
 
-    /// Removes the observers; the rest is released with this.
+    /// Removes the observers; the other objects are released with this value.
     func removeObservers() { for observation in observers { observation.remove() } }
   }
 
@@ -199,7 +205,7 @@ struct Belongings: ~Copyable {
 }
 
 extension AdvancedCore {
-  /// Takes out what an idle operation releases; nil if there is nothing, as for most.
+  /// Takes out the objects that an idle operation releases; nil if there are none, as for most operations.
   mutating func takeBelongings() -> Belongings? {
     let isBare = observers.isEmpty && conditions.isEmpty && claims.isEmpty && extra == nil
     return isBare && !machine.isHeldUntilIdle ? nil : Belongings(of: &self)
@@ -207,11 +213,11 @@ extension AdvancedCore {
 }
 
 extension AdvancedOperation {
-  /// Two copies of one fact that disagree although one step of the lock changes both; nil if none
-  /// do.
+  /// A description of two copies of one fact that disagree although one step of the lock changes both; nil if
+  /// no copies disagree.
   ///
-  /// For simulations. A callback may run one while the operation is between two steps, so facts
-  /// that only agree after the last step aren't compared. The table of facts is in *How an
+  /// This property is for simulations. A callback may run a simulation while the operation is between two
+  /// steps, so facts that agree only after the last step aren't compared. The table of facts is in *How an
   /// operation runs and ends*.
   package final var contradiction: String? {
     withCore { core in
@@ -227,17 +233,19 @@ extension AdvancedOperation {
   }
 }
 
-/// When an operation entered its states; nil for those that it was not seen to enter.
+/// The times at which an operation entered its states; nil for states that it wasn't observed to enter.
 struct StateTimes: Sendable {
-  // Not an array, which cost more than all else about an async condition (callgrind).
+  // This isn't an array, because an array was the most expensive part of an async condition (callgrind).
   var evaluating: Duration?
   private(set) var ready: Duration?
   private(set) var executing: Duration?
-  /// When it began to wait for its claims: for an explanation of an operation without conditions,
-  /// which wasn't seen to become ready.
+  /// The time at which the operation began to wait for its claims.
+  ///
+  /// The explanation of an operation without conditions uses it, because no code observed when such an
+  /// operation became ready.
   var claiming: Duration?
 
-  /// The others are never read.
+  /// Returns whether the time of a state is recorded, because the times of other states are never read.
   static func hasPlace(for state: AdvancedOperation.State) -> Bool {
     switch state {
     case .evaluatingConditions, .ready, .executing: true

@@ -6,14 +6,14 @@ extension AdvancedOperation {
     perform(effects)
   }
 
-  /// What is left to do after a cancel was recorded.
+  /// The steps that remain after a cancel was recorded.
   struct CancelEffects {
     let action: OperationStateMachine.CancelAction
     let evaluation: RunningEvaluation
     let reason: (any Error)?
   }
 
-  /// Sets the flag, here and in the core, and puts the news into the line.
+  /// Sets the flag, here and in the core, and appends the event.
   private func recordCancel(
     reason: OperationFailure.Element?,
     isFromParent: Bool
@@ -29,7 +29,8 @@ extension AdvancedOperation {
       switch action {
       case .ignore, .recorded: break
       case .flag, .leaveQueue, .decided, .stopBody:
-        // Under our lock, so that flag and outcome can't disagree; it takes only leaf locks.
+        // The flag is set under this lock, so that flag and outcome can't disagree. Setting it acquires only
+        // leaf locks.
         flagCancelled()
         core.delivery.append(.cancelled(core.errors, callsHook: core.machine.hasStarted))
         if action == .decided { core.appendEnd() }
@@ -61,11 +62,12 @@ extension AdvancedOperation {
 }
 
 extension Operation {
-  /// Cancels on behalf of what the operation is in; a plain operation has no use for the reason.
+  /// Cancels the operation on behalf of its parent or queue; a plain operation doesn't use the reason.
   ///
   /// - Parameters:
-  ///   - reason: The reason that is passed on.
-  ///   - isFromParent: Whether it comes from an operation that this one is a child of.
+  ///   - reason: The reason of the parent or the queue.
+  ///   - isFromParent: A Boolean value that indicates whether the cancel comes from an operation that this
+  ///     operation is a child of.
   final func cancelAsChild(reason: (any Error)?, isFromParent: Bool = true) {
     if let operation = self as? AdvancedOperation {
       operation.cancel(
@@ -79,12 +81,12 @@ extension Operation {
 }
 
 extension Sequence where Element: Operation {
-  /// Cancels all, and notifies observers of none before all are marked: what a callback does must
-  /// find none of them unmarked.
+  /// Cancels all operations, and notifies observers after all are marked, so that a callback doesn't find an
+  /// unmarked operation.
   func cancelTogether(_ cancel: (Element) -> Void) {
     HeldEvents.cancel(Array(self)) { operation in
       (operation as? AdvancedOperation)?.holdEvents()
-      // Of this sequence.
+      // Skips operations that aren't elements of this sequence.
       if let operation = operation as? Element { cancel(operation) }
     } thenTelling: { operation in
       (operation as? AdvancedOperation)?.deliverEvents()

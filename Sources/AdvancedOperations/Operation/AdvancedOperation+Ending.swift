@@ -1,18 +1,20 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Ends the operation without an error; call it when the work is done.
+  /// Ends the operation without an error.
   ///
-  /// A ``ResultOperation`` ends by itself, when its body returns: one that is to have a value, and
-  /// has none yet, fails.
+  /// Call this method when the work is done.
   ///
-  /// Ignored when the end was decided before, and after a cancel that came before executing. May
-  /// return before observers were notified.
+  /// A ``ResultOperation`` ends by itself when its body returns. If you finish a result operation that should
+  /// have a value and has no value yet, it fails.
   ///
-  /// - Precondition: Executing, finished, or cancelled.
+  /// The call is ignored if the end was decided before, or if the operation was cancelled before it executed.
+  /// It may return before observers are notified.
+  ///
+  /// - Precondition: The operation is executing, finished, or cancelled.
   public final func finish() { finish(withErrors: []) }
 
-  /// Ends the operation with an error, or without one; see ``finish()``.
+  /// Ends the operation with an error, or without an error; see ``finish()``.
   ///
   /// ```swift
   /// override func execute() {
@@ -20,16 +22,16 @@ extension AdvancedOperation {
   /// }
   /// ```
   ///
-  /// - Parameter error: Appended to ``errors``; nil for none. An ``OperationSkipped`` is no error:
-  ///   it ends the operation as ``skip(reason:)`` does.
+  /// - Parameter error: The error to append to ``errors``; nil for no error. An ``OperationSkipped`` isn't an
+  ///   error: it ends the operation as ``skip(reason:)`` does.
   public final func finish(withError error: (any Error)?) {
     finish(withErrors: error.map { [$0] } ?? [])
   }
 
   /// Ends the operation with errors; see ``finish()``.
   ///
-  /// - Parameter errors: Appended to ``errors``, in order. An ``OperationSkipped`` among them is no
-  ///   error: without others, it ends the operation as ``skip(reason:)`` does.
+  /// - Parameter errors: The errors to append to ``errors``, in order. An ``OperationSkipped`` among them
+  ///   isn't an error. If there are no other errors, it ends the operation as ``skip(reason:)`` does.
   public final func finish(withErrors errors: [any Error]) {
     if errors.isEmpty, withCore({ $0.lacksValue }) {
       guard let value = valueOfVoid else { return finish(withErrors: [FinishedWithoutValue()]) }
@@ -38,7 +40,7 @@ extension AdvancedOperation {
     finish(withElements: errors.map { OperationFailure.Element(origin: .body, error: $0) })
   }
 
-  /// Ends the operation as skipped: there was nothing to do.
+  /// Ends the operation as skipped, because there was no work to do.
   ///
   /// ```swift
   /// override func execute() {
@@ -48,14 +50,14 @@ extension AdvancedOperation {
   /// }
   /// ```
   ///
-  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips: no
-  /// error, operations that need the value of this one are skipped as well, and others go on. When
-  /// the operation was cancelled before, it is cancelled. An async body throws ``OperationSkipped``
-  /// instead. Like ``finish()``, this is ignored when the end was decided before, and may return
-  /// before observers were notified.
+  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips. It isn't an
+  /// error. Operations that need the value of this operation are skipped as well, and other dependents run.
+  /// If the operation was cancelled before, its outcome stays cancelled. An async body throws
+  /// ``OperationSkipped`` instead of calling this method. Like ``finish()``, this call is ignored if the end
+  /// was decided before, and may return before observers are notified.
   ///
-  /// - Parameter reason: Why there was nothing to do, for people.
-  /// - Precondition: Executing, finished, or cancelled.
+  /// - Parameter reason: The reason why there was no work to do, as text for people.
+  /// - Precondition: The operation is executing, finished, or cancelled.
   public final func skip(reason: String) {
     let skipped = OperationFailure.Element(
       origin: .body,
@@ -66,7 +68,7 @@ extension AdvancedOperation {
 
   // MARK: Deciding
 
-  /// Decides the outcome, unless it is decided.
+  /// Decides the outcome, unless it is decided already.
   final func finish(
     withElements elements: [OperationFailure.Element],
     calling call: String = "finish()"
@@ -84,10 +86,11 @@ extension AdvancedOperation {
 
   /// Decides the outcome as a success, unless it would be a failure or a cancellation.
   ///
-  /// One step, because a cancel may come between a look at the flag and the decision.
+  /// The check and the decision are one step, because a cancel may come between them otherwise.
   ///
-  /// - Parameter alongside: Called in the same step if so, under the operation's lock.
-  /// - Returns: Whether it did.
+  /// - Parameter alongside: A closure that is called in the same step if the operation succeeds, under the
+  ///   operation's lock.
+  /// - Returns: Whether the operation succeeds.
   final func decideSuccess(_ alongside: () -> Void) -> Bool {
     changeAndDeliver { core in
       guard !core.machine.isCancelled, core.machine.elements.isEmpty,
@@ -101,7 +104,7 @@ extension AdvancedOperation {
 
   // MARK: Becoming idle
 
-  /// A body has ended: `execute()` on a stack, or a task.
+  /// Records that a body has ended: either `execute()` on a call stack, or a task.
   final func bodyEnded() {
     var isIdle = false
     let belongings = withCore { core -> Belongings? in
@@ -111,17 +114,17 @@ extension AdvancedOperation {
     if isIdle { becomeIdle(belongings) }
   }
 
-  /// Finished, and no body is left: releases the claims, the place in the queue, and all that was
-  /// attached or that the work needed.
+  /// Releases the claims, the place in the queue, and all objects that were attached or that the work needed.
   ///
-  /// Not before: an object of the program that is released may wait for the end in its `deinit`.
+  /// The operation has finished, and no body is running. The objects aren't released earlier, because an
+  /// object of the program may wait for the end in its `deinit`.
   final func becomeIdle(_ belongings: consuming Belongings?) {
     if let belongings = consume belongings {
       let domain = belongings.domain
       let (isHeld, afterIdle) = (belongings.isHeldUntilIdle, belongings.afterIdle)
       if domain != nil || !afterIdle.isEmpty, let tracer = belongings.tracer {
-        // A simulation may have that done later: on threads, dependents may start before it is
-        // done. Until this returned to the worker, the slot would have been kept anyway.
+        // A simulation may delay the release, because on threads dependents may start before it. The slot
+        // would be kept until this method returns to the worker anyway.
         if !isHeld { holdUntilIdle() }
         tracer.operationBecomesIdle(self) { self.release(domain, isHeld: true, afterIdle) }
       } else {
@@ -143,9 +146,9 @@ extension AdvancedOperation {
     if !afterIdle.isEmpty { follow { for body in afterIdle { body(self) } } }
   }
 
-  /// Runs a closure when the operation is idle, or immediately if it is.
+  /// Runs a closure when the operation is idle, or immediately if it is idle already.
   ///
-  /// - Parameter body: Gets the operation, which has left its queue by then.
+  /// - Parameter body: A closure that receives the operation, which has left its queue by then.
   package final func afterIdle(_ body: @escaping @Sendable (AdvancedOperation) -> Void) {
     let isIdle = withCore { core in
       if core.machine.isIdle { return true }

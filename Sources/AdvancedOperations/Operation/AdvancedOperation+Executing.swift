@@ -1,25 +1,25 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// The operation that has produced this one, as long as it exists.
+  /// The operation that has produced this operation, if it still exists.
   final var producer: AdvancedOperation? { withCore { $0.extra?.producer } }
 
-  /// Adds another operation to where this one runs: its queue, or its group.
+  /// Adds another operation to the queue or the group in which this operation runs.
   ///
-  /// Observers are notified once it was added. What comes meanwhile, the end of this operation
-  /// among it, is told after that.
+  /// Observers are notified once the operation was added. Events that occur in the meantime, such as the end
+  /// of this operation, are delivered after that.
   ///
-  /// The produced operation has an outcome of its own. If it fails, that isn't an error of this
-  /// operation, and no attempt of this one is repeated: give the produced operation a retry policy of
-  /// its own. Its failure counts for what runs both, such as a group, a ``RetryOperation`` or a
-  /// ``RepeatOperation``.
+  /// The produced operation has a separate outcome. If it fails, that isn't an error of this operation, and
+  /// the retry policy of this operation doesn't repeat an attempt. Give the produced operation a separate
+  /// retry policy instead. Its failure is an error of the operation that runs both, such as a group, a
+  /// ``RetryOperation`` or a ``RepeatOperation``.
   ///
-  /// - Parameter operation: In no queue yet.
-  /// - Throws: ``OperationProduceError`` unless the operation is in a queue, and executing or
-  ///   notifying observers that it will finish.
+  /// - Parameter operation: An operation that isn't in a queue yet.
+  /// - Throws: ``OperationProduceError`` unless this operation is in a queue, and is executing or notifying
+  ///   observers that it will finish.
   public final func produce(_ operation: AdvancedOperation) throws {
-    // Its place among the events is taken in the step that finds it in time, so that later events,
-    // such as the end, are delivered behind it.
+    // The event gets its place in the same step as the check, so that later events, such as the end, are
+    // delivered after it.
     let (isInTime, isAnnounced) = withCore { core in
       guard core.machine.mayProduce else { return (false, false) }
       if core.observers.isEmpty { return (true, false) }
@@ -28,7 +28,8 @@ extension AdvancedOperation {
       return (true, true)
     }
     if !isInTime { throw OperationProduceError.notExecuting }
-    // Before it is added, because a queue that is being drained takes it in for that.
+    // The producer is set before the operation is added, because a queue that is being drained accepts the
+    // operation for that reason.
     operation.withCore { $0.makeExtra().producer = self }
     let result = Result { try addWhereThisRuns(operation) }
     changeAndDeliver { core in
@@ -56,21 +57,21 @@ extension AdvancedOperation {
   }
 
   // MARK: Progress
-  /// Notifies observers of how far the operation is; ignored unless it is executing.
+  /// Notifies observers of the operation's progress; ignored unless the operation is executing.
   ///
   /// - Parameters:
-  ///   - completed: How many units are done.
-  ///   - total: How many there are in all.
+  ///   - completed: The number of completed units.
+  ///   - total: The number of units in total.
   public final func updateProgress(completed: Int64, total: Int64) {
     let update = OperationProgress(completedUnitCount: completed, totalUnitCount: total)
     tellParents(says { update })
   }
 
-  /// Tells observers how far the operation is, while it is executing.
+  /// Notifies observers of the progress of the operation, while it is executing.
   ///
-  /// - Parameter change: Finds out how far, with the operation's lock held; nil if that is nothing
-  ///   new.
-  /// - Returns: What is to be told to its parent.
+  /// - Parameter change: A closure that returns the progress, called with the operation's lock held; nil if
+  ///   the progress hasn't changed.
+  /// - Returns: The update for the parent.
   final func says(_ change: () -> OperationProgress?) -> ProgressNews? {
     changeAndDeliver { core in
       guard let update = change(), core.machine.state == .executing else { return nil }
@@ -79,8 +80,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// Tells a parent, then that one's parent, and so on: they may be in each other as deep as a
-  /// program likes.
+  /// Updates the progress of the parent, then of its parent, and so on, in a loop because operations may be
+  /// nested to any depth.
   final func tellParents(_ news: ProgressNews?) {
     var next = news
     while let news = next {
@@ -89,7 +90,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// Notifies observers of an attempt to come.
+  /// Notifies observers of the next attempt.
   final func willRetry(_ retry: OperationRetry) {
     changeAndDeliver { core in
       guard core.machine.state == .executing, !core.observers.isEmpty else { return }
@@ -98,24 +99,24 @@ extension AdvancedOperation {
   }
 }
 
-/// A child has said how far it is, which its parent has to hear.
+/// A progress update of a child, which its parent has to process.
 struct ProgressNews {
   let child: AdvancedOperation
   let parent: AdvancedOperation
   let update: OperationProgress
 }
 
-/// An operation could not produce another one.
+/// An error of an operation that can't produce another operation.
 ///
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
 @nonexhaustive
 public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
-  /// It is not executing: not yet, or not any more.
+  /// The operation isn't executing: either not yet, or not any more.
   case notExecuting
-  /// It is in no queue to which the other one could be added.
+  /// The operation isn't in a queue to which the produced operation could be added.
   case noQueue
 
-  /// One sentence.
+  /// A sentence that describes the error.
   public var description: String {
     switch self {
     case .notExecuting: "Only an operation that is executing can produce others."

@@ -1,11 +1,12 @@
 package import CoreOperations
 
-/// What the queue asks of an operation, and does to it: all that ``LayeredOperation`` requires.
+/// The requirements of ``LayeredOperation``, through which the queue reads and controls an advanced
+/// operation.
 extension AdvancedOperation: LayeredOperation {
   // MARK: On its way into a queue
 
   package final func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
-    // The manual start has done all that follows.
+    // The manual start has already done the following steps.
     if queue.isHidden {
       let isHeld = withCore { $0.machine.state == .evaluatingConditions }
       return AdmissionTerms(isHeld: isHeld, needsDidEnqueue: false, isAskedAtStart: true)
@@ -23,17 +24,17 @@ extension AdvancedOperation: LayeredOperation {
     let mayLackInput = hasInputs && self.mayLackInput
     let now = (environment?.clock ?? clock).nanoseconds
     let (hasConditions, hasClaims, isJournaled, isHeard) = withCore { core in
-      // The old one is released without the lock.
+      // The old environment is released without the lock.
       if environment != nil { swap(&core.environment, &environment) }
       core.machine.enqueued()
       core.admittedAt = now
       let hasConditions = !core.conditions.isEmpty
-      // A dependency that is added from here on is watched by the call that adds it.
+      // If a dependency is added from here on, the call that adds it watches it.
       let isHeard =
         core.isStartNoticed || !core.delivery.isEmpty || core.extra != nil
         || core.environment?.isTraced == true || core.mayHaveDelegate
         || hasConditions && !dependenciesAreFinished || mayLackInput
-      // Without observers, notifying cost a quarter of the operation's life (callgrind).
+      // Notifying without observers cost a quarter of the operation's life (callgrind).
       if isHeard { core.delivery.append(.enqueued) }
       return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard)
     }
@@ -45,7 +46,7 @@ extension AdvancedOperation: LayeredOperation {
     )
   }
 
-  /// Attaches what a queue, or an environment, attaches to all of its operations.
+  /// Attaches the observers that a queue, or an environment, attaches to all of its operations.
   final func attachObservers(of environment: OperationEnvironment) {
     for entry in environment.observers { addObserver(entry.value) }
   }
@@ -69,7 +70,8 @@ extension AdvancedOperation: LayeredOperation {
   package final func decideStart() -> StartDecision { takeClaims() }
   package final func grantedStartBegins() { evaluateAgain() }
 
-  /// Its claims, and its turn to try a circuit, go to others while it waits.
+  /// Passes the claims of the operation, and its permission to try a circuit, to other operations while it
+  /// waits.
   package final func returnGrant() {
     let (hasClaims, conditions) = withCore { core in
       (!core.claims.isEmpty, core.hasBreakers ? core.conditions : [])
@@ -87,7 +89,7 @@ extension AdvancedOperation: LayeredOperation {
     cancel(forwarding: reason)
   }
 
-  /// Notifies no observer of an event before ``deliverEvents()``.
+  /// Delays the delivery of events until ``deliverEvents()`` is called.
   final func holdEvents() { withCore { $0.delivery.sweepBegan() } }
 
   package final func cancelAsMember(of cycle: OperationCycleError) { cancel(withError: cycle) }
@@ -118,7 +120,7 @@ extension AdvancedOperation: LayeredOperation {
 
   // MARK: What it waits for
 
-  /// The group that the operation is a child of, until that executes.
+  /// The group that the operation is a child of, until the group executes.
   package final var awaitedParent: Operation? {
     parent.flatMap { $0.isPastItsTurn ? nil : $0 }
   }
@@ -137,8 +139,7 @@ extension AdvancedOperation: LayeredOperation {
     }
   }
 
-  /// Prerequisites that conditions brought, and the start of the group that the operation is a
-  /// child of.
+  /// Returns the waits for prerequisites of conditions, and for the start of the parent group.
   private func waitsForConnections() -> [Wait] {
     let (group, prerequisites, conditions, isCancelled) = withCore { core in
       (
@@ -148,7 +149,7 @@ extension AdvancedOperation: LayeredOperation {
     }
     var waits: [Wait] = []
     for (prerequisite, condition) in zip(prerequisites, conditions) where !prerequisite.isFinished {
-      // One that is cancelled doesn't need them, and leaves as soon as its queue lets it.
+      // A cancelled operation doesn't need the prerequisites, and leaves as soon as its queue allows.
       let end = isCancelled ? Wait.End.byItself : .ends([prerequisite])
       waits.append(Wait(.prerequisite(of: condition), of: [prerequisite], until: end))
     }
@@ -160,14 +161,14 @@ extension AdvancedOperation: LayeredOperation {
     return waits
   }
 
-  /// The claims that it waits for before its start, or before its next attempt.
+  /// Returns the waits for claims, before the start or before the next attempt.
   private func waitsForClaims() -> [Wait] {
     let (hasClaims, hasStarted) = withCore { (!$0.claims.isEmpty, $0.machine.state >= .executing) }
     guard hasClaims, !hasStarted || attemptTurn != nil else { return [] }
     return environment.claimDomain.waits(of: self)
   }
 
-  /// Children that have not ended.
+  /// Returns the wait for children that have not ended.
   private func waitsForChildren() -> [Wait] {
     let children = childRunner?.openChildren ?? []
     return children.isEmpty ? [] : [Wait(.children, of: children, until: .leaves(children))]

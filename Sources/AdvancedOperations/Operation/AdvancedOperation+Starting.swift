@@ -1,7 +1,7 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Its queue has decided to start it.
+  /// Starts the operation, because its queue has decided to start it.
   final func takeTurn() {
     let turn = changeAndDeliver(startsOperation: true) { core in
       core.turnCame(isObserved: wasObserved || core.environment?.isTraced == true)
@@ -13,7 +13,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// Runs the body after observers were notified of the start, or later if a simulation wants it so.
+  /// Runs the body after observers were notified of the start, or later if a simulation delays it.
   final func runBodyInTime() {
     guard let delay = withCore({ $0.tracer })?.delayOfBody(of: self) else { return runDueBody() }
     withCore { $0.machine.bodySent() }
@@ -24,39 +24,43 @@ extension AdvancedOperation {
     }
   }
 
-  /// Calls `execute()` after observers were notified of the start, unless one has ended the
+  /// Calls `execute()` after observers were notified of the start, unless an observer has ended the
   /// operation.
   final func runDueBody() {
     let (isDue, hasRollbacks) = withCore { ($0.machine.isBodyDue, $0.hasRollbacks) }
     if isDue { runBody(hasRollbacks: hasRollbacks) } else { bodyEnded() }
   }
 
-  /// Calls `execute()`; the machine has counted it as a body.
+  /// Calls `execute()`, which the machine has counted as a body.
   ///
-  /// - Parameter hasRollbacks: Whether there may be something that undoes the work.
+  /// - Parameter hasRollbacks: A Boolean value that indicates whether rollbacks may have to be registered.
   final func runBody(hasRollbacks: Bool) {
     if hasRollbacks { registerRollbacks() }
     ThreadContext.runBody(of: self) { execute() }
     bodyEnded()
   }
 
-  /// A body goes on after `execute()` returned; ``bodyEnded()`` follows.
+  /// Records that a body keeps running after `execute()` returned.
+  ///
+  /// A call of ``bodyEnded()`` follows.
   final func bodyBegan() {
     let isOver = withCore { core in
       core.machine.bodyBegan()
       return core.machine.state == .finished
     }
-    // Before its end the queue gives nothing back, and learns of the hold together with the end.
+    // If the operation hasn't ended, its queue releases nothing, and learns of the hold together with the
+    // end.
     if isOver { holdUntilIdle() }
   }
 
-  /// A body goes on that began on the stack of `execute()`; ``bodyLeftStack()`` and ``bodyEnded()``
-  /// follow.
+  /// Records that a body began on the stack of `execute()`.
+  ///
+  /// Calls of ``bodyLeftStack()`` and ``bodyEnded()`` follow.
   final func bodyBeganOnStack() { withCore { $0.machine.bodyBegan(isOnStack: true) } }
 
-  /// A body that began on the stack of `execute()` leaves that, and may have ended.
+  /// Records that a body that began on the stack of `execute()` has left the stack, and may have ended.
   ///
-  /// Until then the queue gives nothing back anyway.
+  /// Until then the queue keeps the slot and the membership anyway.
   final func bodyLeftStack() {
     let isOver = withCore { core in
       core.machine.bodyLeftStack() && core.machine.state == .finished
@@ -64,10 +68,10 @@ extension AdvancedOperation {
     if isOver { holdUntilIdle() }
   }
 
-  /// The program calls `start()`, outside of a queue.
+  /// Starts the operation because the program calls `start()`, outside of a queue.
   ///
-  /// With something to evaluate or to claim, a queue of its own starts the operation: unlimited, and
-  /// hidden from the program. Otherwise the operation runs here.
+  /// If there are conditions to evaluate or claims to acquire, a separate queue starts the operation. That
+  /// queue is unlimited and hidden from the program. Otherwise the operation runs here.
   final func startManually() {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs
@@ -86,7 +90,7 @@ extension AdvancedOperation {
     switch action {
     case .ignore: return
     case .reject(let mistake):
-      // If a queue of the program has the operation, this traps and says so.
+      // If a queue of the program has the operation, this call traps with a message about that.
       if queue != nil { _ = beginManually() }
       trap(mistake.sentence(about: self))
     case .enqueue:
@@ -99,24 +103,25 @@ extension AdvancedOperation {
 }
 
 extension AdvancedCore {
-  /// What to do when a turn has come.
+  /// The step that follows when the operation is started.
   fileprivate enum Turn: Equatable {
     case run(hasRollbacks: Bool)
-    /// The start, or the end, was appended to the events.
+    /// The start or the end was appended to the events, which have to be delivered.
     case deliver
     case none
     case reject(OperationStateMachine.Mistake)
   }
 
-  /// A turn has come.
+  /// Records that the operation is started.
   ///
-  /// - Parameter isObserved: Whether something besides observers sees the operation begin.
-  /// - Returns: What to do.
+  /// - Parameter isObserved: A Boolean value that indicates whether other objects than observers have to be
+  ///   notified of the start.
+  /// - Returns: The step that follows.
   fileprivate mutating func turnCame(isObserved: Bool) -> Turn {
     if machine.phase == .finished { return .none }
     switch machine.turnCame() {
     case .begin:
-      // Nothing is called before the body, so nothing can come in between: the same step decides.
+      // No code is called before the body, so no other event can occur in between, and the same step decides.
       if !isStartNoticed, delivery.isEmpty, !delivery.isDelivering, !isObserved {
         guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
         return .run(hasRollbacks: hasRollbacks)

@@ -1,22 +1,22 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Where the operation is in its life.
+  /// The state of the operation.
   public final var state: State {
     let state = withCore { $0.machine.state }
-    // Without conditions, the last dependency's end changes no state: it is seen here.
+    // Without conditions, the end of the last dependency doesn't change the state in the machine, so this
+    // property checks it.
     return state == .pending && wasReady ? .ready : state
   }
 
-  /// Whether the operation has started, so that there may be effects.
+  /// Whether the operation has started, so that its work may have had effects.
   ///
-  /// Observers are notified of the start, and then ``execute()``, or the body, is called. It is
-  /// decided in one step, and a cancel that comes later arrives in the body. Only an observer of
-  /// the start that calls `finish()` or `skip(reason:)` keeps the body from being called.
+  /// Observers are notified of the start, and then ``execute()`` or the body is called. The start is decided
+  /// in one step, and a later cancel arrives in the body. The body is skipped only if an observer of the
+  /// start calls `finish()` or `skip(reason:)`.
   ///
-  /// False for an operation that ended without executing: it was cancelled before, a condition
-  /// wasn't satisfied, a dependency whose value it needed failed, or its value came from its
-  /// journal.
+  /// The value is false if the operation ended without executing. Then it was cancelled before, a condition
+  /// wasn't satisfied, a dependency whose value it needed failed, or its value came from its journal.
   ///
   /// ```swift
   /// operation.onFinish { operation, _ in
@@ -25,19 +25,19 @@ extension AdvancedOperation {
   /// ```
   public final var hasStarted: Bool { withCore { $0.machine.hasStarted } }
 
-  /// What went wrong so far, in order: reasons of cancels, conditions, the body, children.
+  /// The errors so far, in order, from cancels, conditions, the body and children.
   public final var errors: [any Error] { withCore { $0.errors } }
 
-  /// How the operation ended; nil until that is decided, and fixed from then on.
+  /// The outcome of the operation; nil until it is decided, and unchanged from then on.
   ///
-  /// That of a group that won't execute is nil until its children have left.
+  /// The outcome of a group that won't execute is nil until its children have left.
   public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
 
-  /// What the operation's world provides: that of its queue, or the default one.
+  /// The environment of the operation: that of its queue, or the default environment.
   ///
-  /// Set it for an operation that is started manually. An ``AdvancedOperationQueue`` replaces it by
-  /// its own when the operation is added. An operation that was added to a queue or started keeps
-  /// the environment that it has, and setting it does nothing.
+  /// Set the environment of an operation that you start manually. An ``AdvancedOperationQueue`` replaces the
+  /// environment with its own when the operation is added. Setting the environment of an operation that was
+  /// added to a queue or started does nothing.
   public final var environment: OperationEnvironment {
     get { withCore { $0.environment } ?? OperationEnvironment.default }
     set {
@@ -51,7 +51,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// Sets the environment of an operation that has none, and is neither enqueued nor started.
+  /// Sets the environment of an operation that has none, and hasn't been enqueued or started.
   package final func useIfUnset(_ environment: OperationEnvironment) {
     withCore { core in
       guard core.environment == nil, core.machine.state == .pending, !core.machine.isSubmitted
@@ -62,12 +62,12 @@ extension AdvancedOperation {
     }
   }
 
-  /// The innermost group that the operation is in; nil when it is in none.
+  /// The innermost group that the operation is in; nil if it isn't in a group.
   ///
-  /// A child of a group is in it, and so is what the child produces, and each attempt of a
-  /// ``RetryOperation`` or round of a ``RepeatOperation`` that is a child. An operation of a scope
-  /// (`withOperations`) is in no group: keep the group of the operation that opens the scope. The
-  /// operation doesn't keep the group alive.
+  /// A child of a group is in the group, and so are operations that the child produces. Each attempt of a
+  /// ``RetryOperation`` and each round of a ``RepeatOperation`` that is a child is in the group, too. An
+  /// operation of a scope (`withOperations`) isn't in a group: keep a reference to the group of the operation
+  /// that opens the scope. The operation doesn't retain the group.
   ///
   /// ```swift
   /// let search = ResultOperation(name: "search") {
@@ -83,18 +83,18 @@ extension AdvancedOperation {
     return nil
   }
 
-  /// What runs the operation as a part of itself; nil for one that stands by itself.
+  /// The operation that runs this operation as a part of itself; nil for an operation that runs
+  /// independently.
   ///
-  /// That is a group, a ``RetryOperation`` whose attempt it is, a ``RepeatOperation`` whose round
-  /// it is, or a recovery whose fallback it is. An observer of a queue that counts what was added
-  /// there, and not the parts of that, looks at those without a parent. The operation doesn't keep
-  /// its parent alive.
+  /// The parent is a group, a ``RetryOperation`` for its attempts, a ``RepeatOperation`` for its rounds, or a
+  /// recovery for its fallback. If an observer of a queue should count only operations that were added there
+  /// and not their parts, it counts operations without a parent. The operation doesn't retain its parent.
   public final var parent: AdvancedOperation? { withCore { $0.extra?.group } }
 
-  /// The number of the attempt that is going on, or was the last; 1 for the first.
+  /// The number of the current attempt, or of the last attempt; 1 for the first.
   ///
-  /// Counts the attempts of the operation's own ``RetryPolicy``, and those of a ``RetryOperation``;
-  /// 1 for an operation without a policy.
+  /// The number counts the attempts of the operation's own ``RetryPolicy``, and those of a
+  /// ``RetryOperation``. It is 1 for an operation without a policy.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {
@@ -106,7 +106,7 @@ extension AdvancedOperation {
 }
 
 extension Operation {
-  /// The state of a plain operation, as far as its properties say.
+  /// The state of a plain operation, as far as its properties indicate it.
   final var stateOfPlain: AdvancedOperation.State {
     if isFinished { return .finished }
     if isExecuting { return .executing }

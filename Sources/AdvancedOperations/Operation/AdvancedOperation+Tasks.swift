@@ -1,13 +1,16 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Runs an async body of the operation, and reports its end; called by `execute()`.
+  /// Runs an async body of the operation, and reports its end.
+  ///
+  /// `execute()` calls this method.
   ///
   /// - Parameters:
-  ///   - captured: The task that was made with the operation; nil to make one here.
-  ///   - environment: That of the operation.
-  ///   - keep: Gets the task, to be cancelled with the operation; the body may not have begun.
-  ///   - body: Finds the operation and its queue as the current ones.
+  ///   - captured: The task that was created with the operation; nil to create a task here.
+  ///   - environment: The environment of the operation.
+  ///   - keep: A closure that receives the task, in order to cancel it with the operation. The body may not
+  ///     have begun.
+  ///   - body: The body, in which the operation and its queue are the current ones.
   final func runTask(
     _ captured: CapturedTask?,
     in environment: OperationEnvironment,
@@ -32,9 +35,9 @@ extension AdvancedOperation {
     }
   }
 
-  /// Makes the task of a body, and begins it here.
+  /// Creates the task of a body, and begins it here.
   ///
-  /// - Returns: Whether this thread may.
+  /// - Returns: Whether this thread may begin the task.
   private func begin(
     _ body: @escaping @Sendable () async -> Void,
     keeping keep: (Task<Void, Never>) -> Void
@@ -53,28 +56,28 @@ extension AdvancedOperation {
   }
 }
 
-/// A task that is made in one place and gets its body later, in another one.
+/// A task that is created in one place and gets its body later, in another place.
 ///
-/// A body is to see the task-locals, and run with the priority, of the task that made its
-/// operation. The standard library copies both only into a task that is created there and then. So
-/// the task is created with the operation, and its executor keeps the task's first job until the
-/// body is known. Then that job and all later ones go where those of all bodies go
-/// (``BodyExecution``), which costs what a task costs that is made there. A task executor of the
-/// environment would see more jobs than it should, because this isn't the executor that the task
-/// prefers: for one of those, the job runs at once, and makes the task that runs the body.
+/// A body should see the task-locals of the task that created its operation, and run with its priority. The
+/// standard library copies both only into a task that is created by that task. So the task is created with
+/// the operation, and its executor keeps the task's first job until the body is known. Then that job and all
+/// later jobs run where the jobs of all bodies run (``BodyExecution``), which costs as much as a task that is
+/// created there. A task executor of the environment would receive more jobs than it should, because the
+/// launch is the executor that the task prefers. For such an executor, the job runs immediately, and creates
+/// the task that runs the body.
 struct CapturedTask: Sendable {
   private let launch: Launch
-  /// Has to get a body, or to be discarded.
+  /// The task, which has to get a body or be discarded.
   let task: Task<Void, Never>
 
-  /// Captures the current task; nil outside of any, which costs nothing.
+  /// Captures the current task; nil outside of any task, which costs nothing.
   static func capture() -> CapturedTask? {
-    // Only a task has one. `withUnsafeCurrentTask` is generic, and costs ten times as much
+    // Only a task has a base priority. `withUnsafeCurrentTask` is generic, and costs ten times as much
     // (callgrind).
     Task.basePriority == nil ? nil : CapturedTask(Launch())
   }
 
-  /// Captures the current task, which there has to be, a second time.
+  /// Captures the current task again; there has to be a current task.
   static func captureAgain() -> CapturedTask { CapturedTask(Launch()) }
 
   private init(_ launch: Launch) {
@@ -84,11 +87,11 @@ struct CapturedTask: Sendable {
     }
   }
 
-  /// Runs the body in the task; once, and not after ``discard()``.
+  /// Runs the body in the task, once, and not after ``discard()``.
   ///
   /// - Parameters:
-  ///   - executor: Gets the task's jobs; nil for the one of all bodies.
-  ///   - body: Released when it began.
+  ///   - executor: The executor of the task's jobs; nil for the executor of all bodies.
+  ///   - body: The body, which is released when it has begun.
   /// - Returns: The task that runs the body.
   func run(
     on executor: (any TaskExecutor)?,
@@ -107,18 +110,20 @@ struct CapturedTask: Sendable {
     return made
   }
 
-  /// Runs the body in the task, and its beginning here; once, and not after ``discard()``.
+  /// Runs the body in the task, and its beginning on this thread, once, and not after ``discard()``.
   ///
-  /// To be called if ``BodyExecution/mayBegin(_:)`` says so.
+  /// Call this if ``BodyExecution/mayBegin(_:)`` returned true.
   func begin(_ body: @escaping @Sendable () async -> Void) {
     ThreadContext.withoutAny { launch.runHere(body) }
   }
 
-  /// Lets the task end without a body; has to be called unless it ran.
+  /// Lets the task end without a body.
+  ///
+  /// Call this method unless the body ran.
   func discard() { launch.start(nil) }
 }
 
-/// The executor of a ``CapturedTask``: keeps its first job, and passes on all others.
+/// The executor of a ``CapturedTask``, which keeps its first job and passes on all others.
 private final class Launch: TaskExecutor {
   private struct State {
     var firstJob: UnownedJob?
@@ -137,12 +142,14 @@ private final class Launch: TaskExecutor {
     if !isKept { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
-  /// Lets the first job run soon, on another stack.
+  /// Lets the first job run soon, on another call stack.
   func start(_ body: (@Sendable () async -> Void)?) {
     if let job = begin(body) { unsafe BodyExecutor.submit(job, for: asUnownedTaskExecutor()) }
   }
 
-  /// Runs the first job on this thread; a body that doesn't suspend has returned then.
+  /// Runs the first job on this thread.
+  ///
+  /// A body that doesn't suspend has returned then.
   func runHere(_ body: @escaping @Sendable () async -> Void) {
     if let job = begin(body) { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
   }

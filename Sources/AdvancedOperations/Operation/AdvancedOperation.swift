@@ -2,10 +2,11 @@ package import CoreOperations
 
 /// An operation with conditions, observers, errors, and cancellation with reasons.
 ///
-/// Override ``execute()`` and call ``finish()`` when the work is done, or use ``ResultOperation``
-/// with an async body. The operation goes through ``State-swift.enum``, only ever forward: when its
-/// dependencies have finished its conditions are evaluated; when they hold and its turn has come it
-/// executes; when it finishes, observers are notified before dependents start.
+/// Override ``execute()`` and call ``finish()`` when the work is done, or use ``ResultOperation`` with an
+/// async body. The operation passes through the states of ``State-swift.enum`` in order. When its
+/// dependencies have finished, its conditions are evaluated. When they are satisfied and a slot and its
+/// claims are available, the operation executes. When it finishes, observers are notified before dependents
+/// start.
 ///
 /// ```swift
 /// final class Import: AdvancedOperation, @unchecked Sendable {
@@ -25,78 +26,83 @@ package import CoreOperations
 /// queue.addOperation(importing)
 /// ```
 ///
-/// All members can be used from any thread, and from every callback. Hooks, conditions and
-/// observers are never called with a lock held.
+/// You can use all members from any thread, and from every callback. Hooks, conditions and observers are
+/// never called with a lock held.
 ///
 /// A subclass overrides ``execute()``, ``finished(withErrors:)``, ``cancelled(withErrors:)`` and
 /// ``cancellationPolicy-swift.property``. States can't be overridden.
 open class AdvancedOperation: Operation, @unchecked Sendable {
-  // Sendable: `core` is only reached with its lock held; `cancellationPolicy` is the override's
-  // affair.
+  // Sendable: `core` is accessed only with its lock held, and the override is responsible for
+  // `cancellationPolicy`.
 
-  /// Where an operation is in its life; cancelled is a flag beside it.
+  /// The state of an operation; a separate flag indicates whether it is cancelled.
   public enum State: Int, Comparable, Sendable, CaseIterable {
-    /// Waiting for dependencies, or not enqueued.
+    /// The operation is waiting for dependencies, or hasn't been enqueued.
     case pending
     /// The dependencies have finished and the conditions are being evaluated.
     case evaluatingConditions
-    /// Waiting for a slot, or for a claim.
+    /// The operation is waiting for a slot, or for a claim.
     case ready
-    /// From did-start to the decision that it ends.
+    /// The operation has started, and its end isn't decided.
     case executing
-    /// The end is decided; observers are being notified, once the children of a group that never
-    /// executed have left.
+    /// The end is decided, and observers are being notified.
+    ///
+    /// In a group that never executed, observers are notified when the children have left.
     case finishing
-    /// Over.
+    /// The operation has finished.
     case finished
 
-    /// Whether the first comes before the second.
+    /// Returns whether the first state precedes the second.
     public static func < (a: State, b: State) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// The part of the operation that runs others and waits for them; nil for most operations.
+  /// The part of the operation that runs children and waits for them; nil for most operations.
   final var childRunner: (any ChildRunner)? { unsafe runner }
-  // The operation itself, or an object that it owns, and that was set while initializing.
+  // The reference is to the operation itself, or to an object that it owns and that was set during
+  // initialization.
   private final unowned(unsafe) var runner: (any ChildRunner)?
-  /// Whether the operation may run others and wait for them, other than with its own code.
+  /// A Boolean value that indicates whether the operation may run other operations and wait for them, other
+  /// than with its own code.
   final var mayRunOthers: Bool { unsafe runner != nil }
 
-  /// Sets what runs the operation's children; once, while initializing.
+  /// Sets the object that runs the operation's children, once, during initialization.
   final func run(childrenBy runner: any ChildRunner) { unsafe self.runner = runner }
 
   private let coreLock = Lock()
   // Not checked for overlapping accesses, because the lock isn't recursive.
   @exclusivity(unchecked) private final var core = AdvancedCore()
 
-  /// All that changes, with its lock held.
+  /// Accesses the mutable state with the lock held.
   @inline(__always)
   final func withCore<Result: ~Copyable>(_ body: (inout AdvancedCore) -> Result) -> Result {
     coreLock.withLock { unsafe body(&core) }
   }
 
-  // The only designated initialiser, and one without need of arguments, so that subclasses needn't
-  // call it themselves.
+  // This is the only designated initializer. It needs no arguments, so that subclasses needn't call it
+  // explicitly.
 
   /// Creates an operation without conditions and observers.
   ///
-  /// A subclass inherits it, or calls it as `super.init()` or `super.init(name:)`; an initialiser
-  /// that calls neither begins with the former. An `init()` of a subclass is no `override`.
+  /// A subclass inherits this initializer, or calls it as `super.init()` or `super.init(name:)`. An
+  /// initializer of a subclass that calls neither begins with `super.init()`. An `init()` of a subclass isn't
+  /// an `override`.
   ///
-  /// - Parameter name: What the operation is called in explanations, logs and errors; nil for the
-  ///   name of its type.
+  /// - Parameter name: The name of the operation in explanations, logs and errors; nil for the name of its
+  ///   type.
   public init(name: String? = nil) {
     super.init()
     attachLayer()
     if let name { self.name = name }
   }
 
-  // An observer may have its own observation, and both would stay behind.
+  // An observer may retain its own observation, and neither would be released otherwise.
   deinit { for observation in unsafe core.observers { observation.remove() } }
 
-  /// The operation whose body or condition runs here, on this thread or in this task; nil outside.
+  /// The operation whose body or condition is running on this thread or in this task; nil outside of
+  /// operations.
   public static var current: AdvancedOperation? { CurrentCode.operation as? AdvancedOperation }
 
-  /// The operation of this type whose body runs here.
+  /// Returns the operation of this type whose body is running here.
   static func running() -> Self {
     guard let operation = current as? Self else { trap("the body of a \(Self.self) ran elsewhere") }
     return operation
@@ -104,68 +110,66 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Hooks
 
-  /// Does the work, and calls ``finish()`` or one of its siblings, here or later; the default
-  /// finishes at once.
+  /// Does the work, and calls ``finish()`` or a similar method, here or later; the default implementation
+  /// finishes immediately.
   ///
-  /// Called once, on a worker, without a lock held, after observers were notified of the start. It
-  /// is called if, and only if, they were: an operation that is cancelled before that, or whose
-  /// conditions aren't satisfied, finishes without it. A cancel that comes while observers are
-  /// notified of the start arrives in the body, which finds ``isCancelled`` true. There is one
-  /// exception: if an observer of the start calls `finish()` or `skip(reason:)`, the operation has
-  /// ended, and the body isn't called. Overrides need not call `super`.
+  /// This method is called once, on a worker, without a lock held, after observers were notified of the
+  /// start. An operation that is cancelled before its start, or whose conditions aren't satisfied, finishes
+  /// without a call. If a cancel comes while observers are notified of the start, the body is called, and
+  /// finds that ``isCancelled`` is true. If an observer of the start calls `finish()` or `skip(reason:)`, the
+  /// operation has ended, and the body isn't called. Overrides need not call `super`.
   open func execute() { finish() }
 
-  /// Called once when the end was decided, before observers are notified.
+  /// Called once when the end is decided, before observers are notified.
   ///
-  /// Without a lock held, on the thread that decided the end or on one that was notifying
-  /// observers. Nothing can prevent the end here. Overrides need not call `super`.
+  /// This hook is called without a lock held, on the thread that decided the end, or on a thread that was
+  /// notifying observers. It can't prevent the end. Overrides need not call `super`.
   ///
-  /// - Parameter errors: What ``errors`` holds; it doesn't change any more.
+  /// - Parameter errors: The value of ``errors``, which doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
 
-  /// Called once when an operation was cancelled after it had started: stop the work here.
+  /// Called once when the operation is cancelled after it has started, so that you can stop the work.
   ///
-  /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call
-  /// `finish()` soon; with ``CancellationPolicy/finishImmediately`` the end is decided already, and
-  /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. It may not have been
-  /// called yet if the cancel comes while observers are notified of the start. Without a lock held,
-  /// after observers were notified of the cancel. Overrides need not call `super`.
+  /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call `finish()`
+  /// soon. With ``CancellationPolicy/finishImmediately`` the end is already decided, and
+  /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. If the cancel comes while
+  /// observers are notified of the start, it may not have been called yet. This hook is called without a lock
+  /// held, after observers were notified of the cancel. Overrides need not call `super`.
   ///
-  /// - Parameter errors: What ``errors`` held at the time of the cancel.
+  /// - Parameter errors: The value of ``errors`` at the time of the cancel.
   open func cancelled(withErrors errors: [any Error]) {}
 
-  /// What a cancel does while executing; ``CancellationPolicy/finishImmediately`` unless
+  /// The effect of a cancel on the executing operation; ``CancellationPolicy/finishImmediately`` unless
   /// overridden.
   ///
-  /// Read at each cancel, without a lock held. What it returns counts at the first one, if the
-  /// operation is executing then. At a later cancel it is read and ignored: that cancel only adds
-  /// its reason to ``errors``, and can't make an operation finish at once whose first cancel waits
-  /// for the body. An operation that is cancelled before it executes finishes without executing,
-  /// whatever the policy. Operations with async bodies and groups have
-  /// ``CancellationPolicy/whenFinishIsCalled``.
+  /// This property is read at each cancel, without a lock held. Its value applies at the first cancel, if the
+  /// operation is executing then. At a later cancel it is read and ignored. A later cancel only adds its
+  /// reason to ``errors``, and can't make an operation finish immediately whose first cancel waits for the
+  /// body. An operation that is cancelled before it executes finishes without executing, whatever the policy.
+  /// Operations with async bodies and groups have the policy ``CancellationPolicy/whenFinishIsCalled``.
   open var cancellationPolicy: CancellationPolicy { .finishImmediately }
 
-  // What subclasses of this module add.
+  // The following members are overridden by subclasses of this module.
 
-  /// Called at a cancel whose policy is to wait for the body, before the hook.
+  /// Called before the hook at a cancel whose policy is to wait for the body.
   func stopBody() { childRunner?.stop(reason: cancellationReason) }
-  /// The value of an operation that has no other than `Void`, and so needn't wait for its body.
+  /// The value of an operation whose value is `Void`, and which therefore needn't wait for its body; nil for
+  /// other operations.
   var valueOfVoid: (any Sendable)? { nil }
-  /// Releases what the work needed: called when the operation is idle, and when a simulation has
-  /// abandoned it, which may be while it executes.
+  /// Releases the objects that the work needed.
   func releaseResources() {}
 
   // MARK: Operation
 
-  /// Starts the operation manually; a queue does this by itself.
+  /// Starts the operation manually; an operation in a queue is started by the queue.
   ///
-  /// The operation runs on the caller's thread if there is nothing to evaluate or to claim.
-  /// Otherwise the method begins the evaluation and returns. The operation then runs on the
-  /// executor of its ``environment``, with its claims and without a slot, and is retained until it
-  /// has finished, as in a queue. Does nothing for an operation that has finished.
+  /// The operation runs on the caller's thread if there are no conditions to evaluate and no claims to
+  /// acquire. Otherwise the method begins the evaluation and returns. The operation then runs on the executor
+  /// of its ``environment``, with its claims and without a slot, and is retained until it has finished, as in
+  /// a queue. The method does nothing for an operation that has finished.
   ///
-  /// - Precondition: In no queue, not started, and the dependencies finished or the operation
-  ///   cancelled.
+  /// - Precondition: The operation isn't in a queue and wasn't started, and its dependencies have finished or
+  ///   it is cancelled.
   public final override func start() {
     if wasStartedByQueue {
       takeTurn()
@@ -174,21 +178,21 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Does nothing: the work is in ``execute()``.
+  /// Does nothing, because the work is in ``execute()``.
   public final override func main() {}
 
-  /// Cancels without a reason; see ``cancel(withError:)``.
+  /// Cancels the operation without a reason; see ``cancel(withError:)``.
   public final override func cancel() { cancel(reason: nil) }
 
-  /// Cancels with a reason.
+  /// Cancels the operation with a reason.
   ///
-  /// Returns with ``isCancelled`` true unless the end was already decided, in which case nothing
-  /// changes. In no queue, the operation stays pending and finishes when it is enqueued or started.
-  /// Waiting in a queue, it no longer waits for anything and leaves without executing. While it
-  /// executes, ``cancellationPolicy`` decides. The first cancel notifies observers; later ones only
-  /// add their reason to ``errors``.
+  /// When this method returns, ``isCancelled`` is true, unless the end was already decided. In that case the
+  /// call does nothing. An operation that isn't in a queue stays pending and finishes when it is enqueued or
+  /// started. An operation that waits in a queue stops waiting and leaves without executing. For an executing
+  /// operation, ``cancellationPolicy`` decides. The first cancel notifies observers. Later cancels only add
+  /// their reason to ``errors``.
   ///
-  /// - Parameter error: The reason, in ``errors`` and `cancellationReason` from then on.
+  /// - Parameter error: The reason, which is in ``errors`` and `cancellationReason` from then on.
   public final func cancel(withError error: any Error) {
     cancel(reason: OperationFailure.Element(origin: .cancel, error: error))
   }
@@ -196,8 +200,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Whether the operation was cancelled before its end was decided.
   public final override var isCancelled: Bool { super.isCancelled }
 
-  /// Whether the state is ``State-swift.enum/executing``, or ``State-swift.enum/finishing`` after
-  /// the operation has started.
+  /// Whether the state is ``State-swift.enum/executing``, or ``State-swift.enum/finishing`` after the
+  /// operation has started.
   public final override var isExecuting: Bool {
     let (state, hasStarted) = withCore { ($0.machine.state, $0.machine.hasStarted) }
     return state == .executing || state == .finishing && hasStarted
@@ -206,22 +210,22 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Whether the state is ``State-swift.enum/finished``.
   public final override var isFinished: Bool { withCore { $0.machine.state } == .finished }
 
-  /// Whether the dependencies have finished and the conditions hold; true from then on.
+  /// Whether the dependencies have finished and the conditions are satisfied; true from then on.
   public final override var isReady: Bool { state >= .ready || super.isReady }
 
-  /// True: the work may go on after ``start()`` returned.
+  /// Always true, because the work may continue after ``start()`` has returned.
   public final override var isAsynchronous: Bool { true }
 
-  /// True.
+  /// Always true.
   public final override var isConcurrent: Bool { true }
 
-  /// Makes this operation wait for another, which need not be in the same queue.
+  /// Makes this operation wait for another operation, which need not be in the same queue.
   ///
-  /// Counts until the operation executes; afterwards it is only recorded. Conditions that have been
-  /// asked aren't begun again because of it. Overrides call `super`.
+  /// A dependency that is added before the operation executes delays it. A later dependency is only recorded.
+  /// Conditions that were already evaluated aren't evaluated again because of it. Overrides call `super`.
   ///
-  /// - Parameter op: Retained as long as it is a dependency.
-  /// - Complexity: O(1), amortised.
+  /// - Parameter op: The dependency, which is retained as long as it is a dependency.
+  /// - Complexity: O(1), amortized.
   open override func addDependency(_ op: Operation) {
     super.addDependency(op)
     dependencyAdded(op)
@@ -229,7 +233,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Blocks the thread until the operation has finished.
   ///
-  /// - Precondition: Not called from a callback of this operation, which would wait for itself.
+  /// - Precondition: The caller isn't a callback of this operation, which would wait for itself.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   public final override func waitUntilFinished() {
     if isDeliveredHere, !isFinished {
@@ -241,7 +245,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     super.waitUntilFinished()
   }
 
-  /// Whether this thread is in a callback of the operation, however deep.
+  /// A Boolean value that indicates whether this thread is in a callback of the operation, at any depth.
   private var isDeliveredHere: Bool {
     var operation = CallContext.current.notified.operation
     while let inner = operation, inner !== self {
@@ -252,8 +256,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Attaching
 
-  /// How many of the conditions are evaluated; changes after the operation was enqueued are
-  /// ignored.
+  /// The policy for the number of conditions that are evaluated.
+  ///
+  /// Changes after the operation was enqueued are ignored.
   public final var conditionPolicy: ConditionPolicy {
     get { withCore { $0.conditionPolicy } }
     set {
@@ -263,18 +268,18 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Adds something that must hold before the operation executes.
+  /// Adds a condition that must be satisfied before the operation executes.
   ///
-  /// Conditions are evaluated when the dependencies have finished, all at once unless the
-  /// ``conditionPolicy`` says otherwise.
+  /// Conditions are evaluated when the dependencies have finished. All of them are evaluated at the same time
+  /// unless the ``conditionPolicy`` is different.
   ///
-  /// - Parameter condition: Retained until the operation finished.
-  /// - Precondition: Not yet enqueued or started, unless cancelled; then it is recorded and never
-  ///   evaluated.
+  /// - Parameter condition: The condition, which is retained until the operation has finished.
+  /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled. The condition of
+  ///   a cancelled operation is recorded and never evaluated.
   public final func addCondition(_ condition: any OperationCondition) {
     let breakers = condition.breakers
     attach(calling: "addCondition(_:)") { core in
-      // As for observers: a literal costs a third of what the first `append` does (callgrind).
+      // As for observers, a literal costs a third of the first `append` (callgrind).
       if core.conditions.isEmpty {
         core.conditions = [condition]
       } else {
@@ -287,12 +292,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Calls a closure when the operation has ended, or immediately if it has ended already.
   ///
-  /// The closure is an observer: it is called once, without a lock held, before dependents start.
-  /// The closure of a ``ResultOperation`` gets the operation with its type, and so its result.
+  /// The closure is an observer, which is called once, without a lock held, before dependents start. The
+  /// closure of a ``ResultOperation`` receives the operation with its type, and so its result.
   ///
-  /// - Parameter body: The closure. It gets this operation, so it need not capture it, and its
-  ///   outcome.
-  /// - Returns: The means to remove the closure.
+  /// - Parameter body: A closure that receives this operation and its outcome, so it need not capture the
+  ///   operation.
+  /// - Returns: The observation, with which you can remove the closure.
   @discardableResult
   public func onFinish(
     _ body: @escaping @Sendable (AdvancedOperation, OperationOutcome) -> Void
@@ -312,12 +317,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Texts
 
-  /// The description, and what the operation waits for.
+  /// The description, and the reasons why the operation waits.
   open override var debugDescription: String {
     textOfWaits.map { "\(description): \($0)" } ?? description
   }
 
-  /// The name, or the type, and the state, or the outcome once that is decided.
+  /// The name or the type, and the state, or the outcome once it is decided.
   open override var description: String {
     let text = outcome?.kind.rawValue ?? (isCancelled ? "cancelled, " : "") + "\(state)"
     return "\(label) (\(text)\(isFromJournal ? ", from its journal" : ""))"
@@ -325,11 +330,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 }
 
 extension OperationStateMachine.Mistake {
-  /// What happened, where, and how to avoid it.
+  /// Describes the mistake and how to avoid it.
   ///
   /// - Parameters:
   ///   - operation: The operation that was misused.
-  ///   - call: The method that was called too early or too late, if that is the mistake.
+  ///   - call: The method that was called too early or too late, if the mistake is such a call.
   /// - Returns: One or two sentences.
   func sentence(about operation: AdvancedOperation, calling call: String = "finish()") -> String {
     let name = "“\(operation.label)”"
@@ -357,9 +362,9 @@ extension OperationStateMachine.Mistake {
 }
 
 extension AdvancedOperation {
-  /// What a cancel does to an operation that is executing.
+  /// The effect of a cancel on an operation that is executing.
   ///
-  /// A body that has to wind up says so, and is told:
+  /// A body that has to clean up has the policy `whenFinishIsCalled`, and is notified of the cancel:
   ///
   /// ```swift
   /// final class Upload: AdvancedOperation, @unchecked Sendable {
@@ -373,26 +378,28 @@ extension AdvancedOperation {
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum CancellationPolicy: Sendable {
-    /// It finishes at once; a later `finish` of its body is ignored.
+    /// The operation finishes immediately, and a later `finish` of its body is ignored.
     ///
-    /// ``AdvancedOperation/cancelled(withErrors:)`` is called before its observers are notified of
-    /// the end, to stop what goes on.
+    /// ``AdvancedOperation/cancelled(withErrors:)`` is called before observers are notified of the end, so
+    /// that you can stop the work.
     case finishImmediately
-    /// It finishes when its body returned or called `finish()`.
+    /// The operation finishes when its body has returned or called `finish()`.
     case whenFinishIsCalled
   }
 
-  /// How many of the conditions are evaluated.
+  /// The policy for the number of conditions that are evaluated.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum ConditionPolicy: Sendable {
-    /// All at once, after the prerequisites of all of them; every failure is reported.
+    /// All conditions are evaluated at the same time, after the prerequisites of all of them, and every
+    /// failure is reported.
     case evaluateAll
-    /// One after the other, in the order of attaching, up to the first that doesn't hold.
+    /// Conditions are evaluated one after the other, in the order of attaching, up to the first that isn't
+    /// satisfied.
     ///
-    /// A condition's prerequisite is made and runs when the turn of that condition comes. Behind
-    /// the first that doesn't hold, no condition is evaluated and no prerequisite is made.
+    /// A condition's prerequisite is created and runs right before that condition is evaluated. After the
+    /// first condition that isn't satisfied, no condition is evaluated and no prerequisite is created.
     case stopAtFirstFailure
   }
 }

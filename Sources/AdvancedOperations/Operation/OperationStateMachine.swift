@@ -1,9 +1,9 @@
 import CoreOperations
 
-/// The life of an advanced operation: a pure value that takes events and says what to do.
+/// The states of an advanced operation, as a pure value that receives events and returns actions.
 ///
-/// No lock, no callback, no clock. Each event is one mutating method; a caller's mistake is a value
-/// (`.reject`), so that it can be tested. The states are entered in their order, and some are
+/// The machine has no lock, no callback and no clock. Each event is one mutating method. A caller's mistake
+/// is a value (`.reject`), so that tests can check it. The states are entered in this order, and some are
 /// skipped: pending → evaluatingConditions → ready → executing → finishing → finished.
 package struct OperationStateMachine: Sendable {
   package typealias State = AdvancedOperation.State
@@ -19,16 +19,16 @@ package struct OperationStateMachine: Sendable {
     case startedBeforeReady
   }
 
-  /// Where the operation is; only ever forward.
+  /// The phase of the operation, which only moves forward.
   package enum Phase: UInt8, Comparable, Sendable {
-    /// In no queue, and not started manually.
+    /// The operation isn't in a queue, and wasn't started manually.
     case notSubmitted
     case pending
     case evaluatingConditions
     case ready
     case executing
-    /// The end is decided. Children that have not been started have to leave before the outcome is
-    /// decided, because what undoes the work may add errors.
+    /// The end is decided. Children that have not been started have to leave before the outcome is decided,
+    /// because rollbacks may add errors.
     case awaitingChildren
     /// The outcome is decided, and observers are being notified that the operation will finish.
     case notifyingWillFinish
@@ -37,8 +37,8 @@ package struct OperationStateMachine: Sendable {
 
     /// The public state.
     ///
-    /// Not inlined, because the code around each use would be duplicated for each case: 5 % of an
-    /// operation's instructions (callgrind).
+    /// The property isn't inlined, because the code around each use would be duplicated for each case, which
+    /// is 5 % of an operation's instructions (callgrind).
     @inline(never)
     package var state: State {
       switch self {
@@ -54,30 +54,33 @@ package struct OperationStateMachine: Sendable {
     package static func < (a: Phase, b: Phase) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// What the first cancel left.
+  /// The data of the first cancel.
   private struct Cancellation: Sendable {
     let canceller: OperationFailure.Canceller
-    /// The index of its reason among the elements; nil without one.
+    /// The index of the reason among the elements; nil for a cancel without a reason.
     let reasonIndex: Int32?
   }
 
-  // The large ones first, or each small one would take a word.
+  // The large properties come first, because each small property would take a word otherwise.
   package private(set) var elements: [Element] = []
   private var skipReason: String?
-  /// How it ended; nil before that is decided.
+  /// The outcome; nil before it is decided.
   package private(set) var outcome: OperationOutcome?
   package private(set) var phase = Phase.notSubmitted
   private var cancellation: Cancellation?
-  // As many as a failure counts.
+  // The type has as many bits as the count in a failure.
   private var notRun: Int32 = 0
-  /// How many of its bodies are going on: `execute()` on a stack, a task, the report of its end.
+  /// The number of bodies that are running: `execute()` on a call stack, a task, or the report of the end.
   private var bodies: Int16 = 0
-  /// Whether the start was decided: observers are notified of it, and `execute()` is due.
+  /// A Boolean value that indicates whether the start was decided, so that observers are notified of it and
+  /// `execute()` is due.
   package private(set) var hasStarted = false
-  /// Whether the core holds slot and membership beyond the end, until the operation is idle.
+  /// A Boolean value that indicates whether the core keeps slot and membership beyond the end, until the
+  /// operation is idle.
   package private(set) var isHeldUntilIdle = false
-  /// Conditions failed or had nothing to do, a claim was refused, or its value is known: it will
-  /// not execute.
+  /// A Boolean value that indicates whether the operation will not execute.
+  ///
+  /// Then its conditions failed or skipped it, a claim was refused, or its value is known.
   package private(set) var isMarked = false
   private var hasUnstartedChildren = false
 
@@ -86,58 +89,60 @@ package struct OperationStateMachine: Sendable {
   /// The public state, which several phases share.
   package var state: State { phase.state }
 
-  /// Whether the operation was added to a queue, or started manually.
+  /// A Boolean value that indicates whether the operation was added to a queue, or started manually.
   package var isSubmitted: Bool { phase != .notSubmitted }
   package var isCancelled: Bool { cancellation != nil }
   package var notRunCount: Int { Int(notRun) }
 
-  /// Whether a cancel would still be accepted.
+  /// A Boolean value that indicates whether the end is decided, so that a cancel is ignored.
   package var isEndDecided: Bool { phase >= .awaitingChildren }
-  /// Finished, and no body is going on.
+  /// A Boolean value that indicates whether the operation has finished and no body is running.
   package var isIdle: Bool { bodies == 0 && phase == .finished }
 
-  /// Whether `execute()` is on a stack, or an async body goes on.
+  /// A Boolean value that indicates whether `execute()` is on a call stack, or an async body is running.
   package var hasBody: Bool { hasStarted && bodies > 0 }
 
-  /// Whether `execute()` has returned, no body goes on, and `finish()` was not called.
+  /// A Boolean value that indicates whether `execute()` has returned, no body is running, and `finish()` was
+  /// not called.
   package var hasReturned: Bool { hasStarted && bodies == 0 && phase == .executing }
 
-  /// Why the operation ends as it does, while that isn't its outcome yet; nil without an error.
+  /// The errors with which the operation will end, before they are its outcome; nil if there are no errors.
   package var failure: OperationFailure? {
     elements.isEmpty ? nil : OperationFailure(elements: elements, notRunCount: notRunCount)
   }
 
-  /// The reason of the first cancel; nil if it had none.
+  /// The reason of the first cancel; nil if that cancel had no reason.
   package var cancellationReason: (any Error)? {
     cancellation?.reasonIndex.map { elements[Int($0)].error }
   }
 
-  /// Whether the operation would succeed if its outcome were decided now.
+  /// A Boolean value that indicates whether the operation would succeed if its outcome were decided now.
   package var endsWell: Bool { !isCancelled && elements.isEmpty && skipReason == nil }
 
   // MARK: Children
 
-  /// Whether there are children that have not been started, or may come.
+  /// A Boolean value that indicates whether there are children that have not been started, or may be added.
   ///
-  /// They have to leave before observers are notified of the end, so this decides what takes them
-  /// out: the body that starts them, or the end that was decided before.
+  /// They have to leave before observers are notified of the end. Either the body starts them, or an end that
+  /// was decided before lets them leave.
   package var holdsChildren: Bool { hasUnstartedChildren && phase <= .awaitingChildren }
 
-  /// The operation is one that children are added to.
+  /// Records that children are added to the operation.
   package mutating func childrenExpected() {
     hasUnstartedChildren = true
   }
 
-  /// The body is about to start the children.
+  /// Records that the body is about to start the children.
   ///
-  /// - Returns: Whether it may; otherwise they are left to the end that was decided before.
+  /// - Returns: Whether the body may start them. Otherwise the end that was decided before lets them leave.
   package mutating func childrenDue() -> Bool {
     guard phase == .executing else { return false }
     hasUnstartedChildren = false
     return true
   }
 
-  /// The children that were never started have left, so observers can be notified of the end.
+  /// Records that the children that were never started have left, so that observers can be notified of the
+  /// end.
   package mutating func childrenLeft(_ errors: [Element]) {
     guard phase == .awaitingChildren else { trap("children left in the state \(state)") }
     recordOwn(errors)
@@ -146,47 +151,47 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Before
 
-  /// What to do with a condition or claim that was added, or with a journal.
+  /// The machine's answer to a condition, a claim or a journal that is added.
   package enum AddAction: Equatable, Sendable {
     case record
     case reject(Mistake)
   }
 
-  /// A condition or claim was added.
+  /// Records that a condition or a claim was added.
   package func conditionAdded() -> AddAction {
     if isCancelled || phase == .notSubmitted { return .record }
     return .reject(.conditionAddedLate(state))
   }
 
-  /// The operation was given a journal.
+  /// Records that the operation was given a journal.
   ///
-  /// Even a cancelled operation accepts none once it was submitted, because it may be idle, and then
-  /// nothing would release the journal.
+  /// Even a cancelled operation accepts no journal once it was submitted. It may already be idle, and then no
+  /// code would release the journal.
   ///
-  /// - Parameter isFirst: Whether it has no journal yet.
-  /// - Returns: What to do.
+  /// - Parameter isFirst: A Boolean value that indicates whether the operation has no journal yet.
+  /// - Returns: The answer to the journal.
   package func journalAttached(isFirst: Bool) -> AddAction {
     if isSubmitted { return .reject(.journalAttachedLate(state)) }
     return isFirst ? .record : .reject(.journalAttachedAgain)
   }
 
-  /// A queue took the operation in.
+  /// Records that the operation was added to a queue.
   package mutating func enqueued() {
     if phase == .notSubmitted { phase = .pending }
   }
 
-  /// What to do when the program calls `start()`.
+  /// The machine's answer to a call of `start()` by the program.
   package enum ManualStartAction: Equatable, Sendable {
-    /// Add it to a queue of its own, which evaluates conditions and acquires claims.
+    /// Add the operation to a separate queue, which evaluates conditions and acquires claims.
     case enqueue
-    /// Run it on the caller's thread.
+    /// Run the operation on the caller's thread.
     case run
-    /// It has finished.
+    /// Do nothing, because the operation has finished.
     case ignore
     case reject(Mistake)
   }
 
-  /// The program called `start()`.
+  /// Records that the program called `start()`.
   package mutating func startedManually(
     hasConditions: Bool,
     hasClaims: Bool,
@@ -204,18 +209,18 @@ package struct OperationStateMachine: Sendable {
     return .enqueue
   }
 
-  /// What to do when the last dependency has finished.
+  /// The step that follows when the last dependency has finished.
   package enum DependenciesAction: Equatable, Sendable {
     case evaluate
     case none
   }
 
-  /// The last dependency finished, and there are conditions.
+  /// Records that the last dependency finished in an operation with conditions.
   package mutating func dependenciesFinished() -> DependenciesAction {
-    // Cancelled while the event was on its way.
+    // The operation was cancelled while this event was on its way.
     if isCancelled { return .none }
     switch phase {
-    // A manual start has entered the second state already. The queue says this once.
+    // A manual start has already entered `evaluatingConditions`. The queue sends this event once.
     case .notSubmitted, .pending, .evaluatingConditions:
       phase = .evaluatingConditions
       return .evaluate
@@ -225,15 +230,15 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// What a journal, or all conditions together, say.
+  /// The answer of a journal, or of all conditions together.
   package enum Verdict: Sendable {
     case satisfied
-    /// It has been done before, and succeeds without executing.
+    /// The value is known from an earlier run, so the operation succeeds without executing.
     case valueKnown
     case skipped(reason: String)
     case failed([Element])
 
-    /// What several answers come to: a failure wins over a skip.
+    /// Combines several answers: a failure takes precedence over a skip.
     init(failures: [Element], skipReason: String?) {
       if !failures.isEmpty {
         self = .failed(failures)
@@ -243,18 +248,19 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// Whether it has succeeded without executing, because its value was known.
+  /// A Boolean value that indicates whether the operation has succeeded without executing, because its value
+  /// was known.
   package var endedWithKnownValue: Bool { isMarked && outcome?.isSuccess == true }
 
-  /// What to do with a verdict.
+  /// The step that follows a verdict.
   package enum VerdictAction: Equatable, Sendable {
-    /// Ready: it may start, ahead of others when it won't execute.
+    /// The operation is ready and may start, ahead of others if it won't execute.
     case becomeReady(isMarked: Bool)
-    /// Cancelled meanwhile.
+    /// The operation was cancelled in the meantime, so the verdict is ignored.
     case ignore
   }
 
-  /// All conditions answered.
+  /// Records the answer of all conditions.
   package mutating func verdictsArrived(_ verdict: Verdict) -> VerdictAction {
     switch phase {
     case .evaluatingConditions:
@@ -268,7 +274,7 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// Conditions don't hold, whatever the dependencies come to that have not finished.
+  /// Records that conditions aren't satisfied, regardless of the dependencies that have not finished.
   package mutating func decidedEarly(_ verdict: Verdict) -> VerdictAction {
     guard phase == .pending, !isCancelled else { return .ignore }
     phase = .ready
@@ -276,7 +282,7 @@ package struct OperationStateMachine: Sendable {
     return .becomeReady(isMarked: isMarked)
   }
 
-  /// A condition was evaluated again after a wait, or a claim was refused.
+  /// Records that a condition was evaluated again after a wait, or that a claim was refused.
   package mutating func reviewed(_ verdict: Verdict) -> VerdictAction {
     switch phase {
     case .notSubmitted, .pending, .ready:
@@ -301,7 +307,7 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Running
 
-  /// Whether the operation begins to execute if its turn comes now.
+  /// A Boolean value that indicates whether the operation would begin to execute if it were started now.
   package var mayStart: Bool {
     switch state {
     case .pending, .ready: !isCancelled && !isMarked
@@ -309,16 +315,17 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// What to do when its turn came.
+  /// The step that follows when the operation is started.
   package enum TurnAction: Equatable, Sendable {
-    /// Look again with ``launchDue()``, right before did-start is delivered.
+    /// Call ``launchDue()``, right before did-start is delivered.
     case begin
-    /// Its end is decided; it does not execute.
+    /// The end is decided, and the operation does not execute.
     case decided
     case reject(Mistake)
   }
 
-  /// The operation was started by its queue, or manually with nothing to evaluate.
+  /// Records that its queue started the operation, or that the program started it with no conditions to
+  /// evaluate.
   package mutating func turnCame() -> TurnAction {
     switch state {
     case .pending, .ready:
@@ -333,17 +340,17 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// What to do before did-start is delivered.
+  /// The step that follows right before did-start is delivered.
   package enum LaunchAction: Equatable, Sendable {
-    /// Deliver did-start, then call `execute()` if ``isBodyDue``; ``bodyEnded()`` follows.
+    /// Deliver did-start, then call `execute()` if ``isBodyDue``. A call of ``bodyEnded()`` follows.
     case execute
-    /// Cancelled in between: its end is decided, and it does not start.
+    /// The operation was cancelled in between, so its end is decided, and it does not start.
     case decided
-    /// Ended in between.
+    /// The operation ended in between, so there is nothing to do.
     case none
   }
 
-  /// Did-start is about to be delivered: whether the operation starts is decided here.
+  /// Decides whether the operation starts, right before did-start is delivered.
   package mutating func launchDue() -> LaunchAction {
     switch state {
     case .executing:
@@ -359,34 +366,36 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// Whether `execute()` is called after did-start was delivered: a cancel in between arrives in
-  /// the body, but a `finish` has ended the operation.
+  /// A Boolean value that indicates whether `execute()` is called after did-start was delivered.
+  ///
+  /// A cancel in between arrives in the body, but a `finish` in between has ended the operation.
   package var isBodyDue: Bool { state == .executing || isCancelled }
 
-  /// A body begins that goes on after `execute()` returned, in a task of its own or as children.
+  /// Records that a body begins that keeps running after `execute()` returned, in a separate task or as
+  /// children.
   ///
-  /// - Parameter isOnStack: Whether it begins on the stack of `execute()`, and may end there;
-  ///   ``bodyLeftStack()`` follows.
+  /// - Parameter isOnStack: A Boolean value that indicates whether the body begins on the stack of
+  ///   `execute()`, and may end there. A call of ``bodyLeftStack()`` follows.
   package mutating func bodyBegan(isOnStack: Bool = false) {
     bodies += 1
     if !isOnStack { isHeldUntilIdle = true }
   }
 
-  /// A body that began on the stack of `execute()` leaves that.
+  /// Records that a body that began on the stack of `execute()` leaves that stack.
   ///
-  /// - Returns: Whether it goes on, and slot and membership are held for it.
+  /// - Returns: Whether the body is still running, so that slot and membership are held for it.
   package mutating func bodyLeftStack() -> Bool {
     guard bodies > 1 else { return false }
     isHeldUntilIdle = true
     return true
   }
 
-  /// The body will run on another thread than the one that starts the operation.
+  /// Records that the body will run on another thread than the thread that starts the operation.
   package mutating func bodySent() { isHeldUntilIdle = true }
 
-  /// A body ended.
+  /// Records that a body ended.
   ///
-  /// - Returns: Whether the operation is quiet now.
+  /// - Returns: Whether the operation is idle now.
   package mutating func bodyEnded() -> Bool {
     bodies -= 1
     return bodies == 0 && phase == .finished
@@ -394,16 +403,16 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Ending
 
-  /// What to do with a `finish`.
+  /// The step that follows a `finish`.
   package enum DecideAction: Equatable, Sendable {
-    /// The end is decided: deliver will-finish and did-finish.
+    /// The end is decided, so will-finish and did-finish have to be delivered.
     case decided
-    /// It was decided before, or the operation was cancelled before it executed.
+    /// The end was decided before, or the operation was cancelled before it executed.
     case ignore
     case reject(Mistake)
   }
 
-  /// `finish` was called, with errors of the body or of children, or with an ``OperationSkipped``.
+  /// Records a `finish`, with errors of the body or of children, or with an ``OperationSkipped``.
   package mutating func decide(_ errors: [Element], notRunCount: Int = 0) -> DecideAction {
     switch state {
     case .executing:
@@ -416,14 +425,14 @@ package struct OperationStateMachine: Sendable {
     }
   }
 
-  /// Keeps errors that belong to the end before that is decided; does nothing afterwards.
+  /// Records errors that belong to the end before it is decided; does nothing afterwards.
   package mutating func record(_ errors: [Element], notRunCount: Int) {
     guard phase == .executing else { return }
     if !errors.isEmpty { recordOwn(errors) }
     notRun = Int32(clamping: self.notRunCount + notRunCount)
   }
 
-  /// Keeps what the body threw: a skip is no error, nor is the answer to a cancel.
+  /// Records the errors that the body threw; a skip isn't an error, and neither is the answer to a cancel.
   private mutating func recordOwn(_ errors: [Element]) {
     for element in errors {
       if let reason = element.skipReasonOfBody {
@@ -438,7 +447,7 @@ package struct OperationStateMachine: Sendable {
     if hasUnstartedChildren { phase = .awaitingChildren } else { decideOutcome() }
   }
 
-  /// A cancel wins over errors, and errors win over a skip.
+  /// Decides the outcome: a cancel takes precedence over errors, and errors take precedence over a skip.
   private mutating func decideOutcome() {
     phase = .notifyingWillFinish
     if !isCancelled, elements.isEmpty {
@@ -453,7 +462,7 @@ package struct OperationStateMachine: Sendable {
     outcome = isCancelled ? .cancelled(failure) : .failed(failure)
   }
 
-  /// Will-finish was delivered.
+  /// Records that will-finish was delivered.
   package mutating func willFinishNotified() {
     guard phase == .notifyingWillFinish else {
       trap("will-finish was notified in the state \(state)")
@@ -461,13 +470,13 @@ package struct OperationStateMachine: Sendable {
     phase = .notifyingDidFinish
   }
 
-  /// Did-finish was delivered.
+  /// Records that did-finish was delivered.
   ///
-  /// Reporting the end to dependents and waiters counts as a body, so that nothing is given back
-  /// before that was done; ``bodyEnded()`` follows.
+  /// The report of the end to dependents and waiters counts as a body, so that claims and slot are released
+  /// after the report. A call of ``bodyEnded()`` follows.
   ///
-  /// - Parameter isInBody: Whether a body goes on until that was done, so that it needn't be
-  ///   counted.
+  /// - Parameter isInBody: A Boolean value that indicates whether a body is running during the report, so
+  ///   that the report needn't be counted.
   package mutating func didFinishNotified(isInBody: Bool = false) {
     guard phase == .notifyingDidFinish else {
       trap("did-finish was notified in the state \(state)")
@@ -476,7 +485,7 @@ package struct OperationStateMachine: Sendable {
     if !isInBody { bodies += 1 }
   }
 
-  /// Whether `produce` may add an operation now.
+  /// A Boolean value that indicates whether `produce` may add an operation now.
   package var mayProduce: Bool {
     switch phase {
     case .executing, .awaitingChildren, .notifyingWillFinish: true
@@ -487,37 +496,38 @@ package struct OperationStateMachine: Sendable {
 
   // MARK: Cancelling
 
-  /// What to do with a `cancel`.
+  /// The step that follows a `cancel`.
   package enum CancelAction: Equatable, Sendable {
-    /// The end was decided before, or a time limit passes that comes after a cancel.
+    /// The end was decided before, or a time limit passed after a cancel.
     case ignore
-    /// Cancelled before; the reason was recorded.
+    /// The operation was cancelled before, and the reason was recorded.
     case recorded
-    /// Deliver did-cancel; the start finds the flag.
+    /// Deliver did-cancel; the start checks the flag.
     case flag
-    /// Deliver did-cancel, drop conditions, dependencies and claims, and have its queue let it
-    /// leave.
+    /// Deliver did-cancel, drop conditions, dependencies and claims, and make the queue release the
+    /// operation.
     case leaveQueue
-    /// Deliver did-cancel; its end is decided.
+    /// Deliver did-cancel; the end is decided.
     case decided
-    /// Deliver did-cancel, cancel its task and call the hook; it finishes when its body ends.
+    /// Deliver did-cancel, cancel the task and call the hook; the operation finishes when its body ends.
     case stopBody
   }
 
-  /// `cancel` was called.
+  /// Records a call of `cancel`.
   ///
   /// - Parameters:
-  ///   - reason: What was given as the reason, if anything.
-  ///   - policy: What a cancel does to an executing operation.
-  ///   - isFromParent: Whether it comes from what the operation is a child of.
-  /// - Returns: What to do.
+  ///   - reason: The reason of the cancel; nil if it has none.
+  ///   - policy: The effect of a cancel on the operation while it executes.
+  ///   - isFromParent: A Boolean value that indicates whether the cancel comes from the parent of the
+  ///     operation.
+  /// - Returns: The step that follows.
   package mutating func cancelCalled(
     reason: Element?,
     policy: AdvancedOperation.CancellationPolicy,
     isFromParent: Bool = false
   ) -> CancelAction {
     if isEndDecided { return .ignore }
-    // A time limit that passes while it is being stopped says nothing about why.
+    // A time limit that passes while the operation is being stopped isn't a reason for the cancel.
     if isCancelled && reason?.origin == .timeout { return .ignore }
     if let reason { elements.append(reason) }
     if isCancelled { return .recorded }
