@@ -1,13 +1,13 @@
-/// A list of objects that has room for two without an array: in a chain, one operation waits for
-/// the end of another, and in a binary tree two do.
+/// A list of objects that stores two objects without an array.
 ///
-/// It retains what is in it, and hands it out without counting: that was a third of the time of a
+/// In a chain, one operation waits for the end of another, and in a binary tree two do. The list retains its
+/// objects, and passes them on without counting references, because counting took a third of the time of a
 /// chain.
 @safe
 package struct FewObjects<Object: AnyObject>: ~Copyable {
   private var first: Unmanaged<Object>?
   private var second: Unmanaged<Object>?
-  /// None is made for fewer than three.
+  /// The objects from the third on; nil if there are fewer than three.
   private var others: [Object]?
 
   package init() {}
@@ -19,7 +19,7 @@ package struct FewObjects<Object: AnyObject>: ~Copyable {
 
   var isEmpty: Bool { unsafe first == nil }
 
-  /// Appends an object that is retained, and isn't any more when it is removed.
+  /// Appends an object that is already retained, and that the list releases when it is removed.
   mutating func append(retained object: Unmanaged<Object>) {
     if unsafe first == nil {
       unsafe first = object

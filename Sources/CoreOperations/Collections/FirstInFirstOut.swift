@@ -1,8 +1,8 @@
-/// A line in an array.
+/// A first-in, first-out queue in an array.
 ///
-/// What was taken is not kept: the place that it had is empty at once, and used again in time.
+/// The queue doesn't retain a taken element: its place is emptied immediately, and reused later.
 ///
-/// - Complexity: Adding and taking cost O(1), amortised.
+/// - Complexity: Adding and taking an element is O(1), amortized.
 struct FirstInFirstOut<Element> {
   private var places: [Element?] = []
   private var head = 0
@@ -14,7 +14,7 @@ struct FirstInFirstOut<Element> {
 
   var last: Element? { places.last ?? nil }
 
-  /// An element; 0 for the first.
+  /// The element at an index; 0 for the first.
   subscript(index: Int) -> Element {
     guard let element = places[head + index] else { trap("a line had a hole") }
     return element
@@ -36,7 +36,9 @@ struct FirstInFirstOut<Element> {
     return first
   }
 
-  /// Puts an element in front of all others; seldom, as that may move them.
+  /// Inserts an element in front of all others, which may move them.
+  ///
+  /// Use this method rarely.
   mutating func prepend(_ element: Element) {
     if head > 0 {
       head -= 1
@@ -46,7 +48,7 @@ struct FirstInFirstOut<Element> {
     }
   }
 
-  /// Takes an element out of the line; 0 for the first.
+  /// Removes an element from the queue; 0 for the first.
   ///
   /// - Complexity: O(`index`)
   mutating func remove(at index: Int) -> Element? {
@@ -57,9 +59,9 @@ struct FirstInFirstOut<Element> {
   /// Changes an element in place.
   ///
   /// - Parameters:
-  ///   - index: 0 for the first.
-  ///   - body: Changes the element.
-  /// - Returns: What `body` returned.
+  ///   - index: The index of the element; 0 for the first.
+  ///   - body: A closure that changes the element.
+  /// - Returns: The result of `body`.
   mutating func withElement<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
     guard var element = places[head + index].take() else { trap("a line had a hole") }
     defer { places[head + index] = element }

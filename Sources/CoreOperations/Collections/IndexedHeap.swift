@@ -1,9 +1,9 @@
-/// What an ``IndexedHeap`` keeps in order.
+/// An element that an ``IndexedHeap`` keeps in order.
 @usableFromInline
 package protocol HeapElement {
-  /// Whether this one is taken before another one.
+  /// Returns whether this element is taken before another element.
   func isBefore(_ other: Self) -> Bool
-  /// The element stands at this index from now on; for those that are taken out by it.
+  /// Notifies the element of its new index, so that it can be removed by its index later.
   func moved(to index: Int)
 }
 
@@ -13,16 +13,16 @@ extension HeapElement {
   package func moved(to index: Int) {}
 }
 
-/// A binary heap, the first of all in front.
+/// A binary heap with the first element in front.
 ///
-/// Elements that note where they stand can be taken out from anywhere.
+/// An element that stores its index can be removed from any place.
 ///
-/// - Complexity: Adding and taking out O(log n).
+/// - Complexity: Adding and removing an element is O(log n).
 @usableFromInline
 package struct IndexedHeap<Element: HeapElement> {
-  // Usable from inline, or the modules above would use it unspecialized.
+  // The type is usable from inline, or the modules above would use it unspecialized.
 
-  /// All of them, in the order of their indices.
+  /// All elements, in the order of their indices.
   @usableFromInline
   package private(set) var elements: [Element] = []
 
@@ -35,7 +35,7 @@ package struct IndexedHeap<Element: HeapElement> {
   @inlinable
   package var count: Int { elements.count }
 
-  /// The one that comes before all others.
+  /// The element that comes before all others.
   @inlinable
   package var first: Element? { elements.first }
 
@@ -48,9 +48,9 @@ package struct IndexedHeap<Element: HeapElement> {
   @inlinable
   package mutating func popFirst() -> Element? { isEmpty ? nil : remove(at: 0) }
 
-  /// Takes out an element.
+  /// Removes an element.
   ///
-  /// - Parameter index: Where it stands.
+  /// - Parameter index: The index of the element.
   /// - Returns: The element.
   @inlinable
   @discardableResult
@@ -65,9 +65,9 @@ package struct IndexedHeap<Element: HeapElement> {
     return removed
   }
 
-  /// Takes out some.
+  /// Removes all elements that satisfy a predicate.
   ///
-  /// - Complexity: O(n log n), n the number of those that stay.
+  /// - Complexity: O(n log n), n the number of the remaining elements.
   @inlinable
   package mutating func removeAll(where isGone: (Element) -> Bool) {
     elements.removeAll(where: isGone)
@@ -109,7 +109,7 @@ package struct IndexedHeap<Element: HeapElement> {
   }
 }
 
-/// A number in an ``IndexedHeap``: by its key, the smallest first, and among equals by its ticket.
+/// A number in an ``IndexedHeap``, ordered by its key, smallest first, and then by its ticket.
 @usableFromInline
 package struct HeapEntry<Key: Comparable>: HeapElement {
   @usableFromInline

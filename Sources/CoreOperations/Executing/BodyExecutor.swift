@@ -1,19 +1,18 @@
-/// Runs the parts of async bodies and conditions: those of all queues whose executor takes no
-/// tasks.
+/// An executor that runs the jobs of async bodies and conditions for all queues whose executor isn't a
+/// `TaskExecutor`.
 ///
-/// On Linux they stay in the shared pool of threads, from the first part to the last, and so does
-/// what inherits a task's executor: child tasks. The pool of the standard library has one thread
-/// per processor and never more: code that blocks those, such as tests that wait synchronously,
-/// would stop all bodies that have suspended. The shared pool makes room when a thread of its own
-/// is blocked.
+/// On Linux the jobs stay in the shared thread pool, from the first job to the last. Child tasks, which
+/// inherit the executor, stay there as well. The pool of the standard library has one thread per processor
+/// and never more. Code that blocks these threads, such as tests that wait synchronously, would stop all
+/// bodies that have suspended. The shared pool starts another thread when one of its threads is blocked.
 ///
-/// Elsewhere Dispatch runs both, and tasks go to the pool of the standard library.
+/// On other systems Dispatch runs both, and tasks run in the pool of the standard library.
 package final class BodyExecutor: TaskExecutor {
   static let shared = BodyExecutor()
 
-  /// What the tasks of bodies prefer; nil for no preference.
+  /// The preferred executor of the tasks of bodies; nil for no preference.
   ///
-  /// A task that prefers an executor looks for the record of that with a lock held, at each switch
+  /// A task that prefers an executor looks up the record of the preference with a lock held, at each switch
   /// (200 instructions, by callgrind).
   package static var preferred: (any TaskExecutor)? {
     #if os(Linux) || os(Android)
@@ -23,7 +22,7 @@ package final class BodyExecutor: TaskExecutor {
     #endif
   }
 
-  /// Makes a task on an executor; nil for the one of all bodies.
+  /// Creates a task on an executor; nil for the executor of all bodies.
   package static func startTask(
     on executor: (any TaskExecutor)?,
     _ body: @escaping @Sendable () async -> Void
@@ -32,7 +31,7 @@ package final class BodyExecutor: TaskExecutor {
     return Task(executorPreference: executor) { await body() }
   }
 
-  /// Keeps the first job of a task for the worker that makes it, and has all others run.
+  /// Keeps the first job of a task for the worker that creates the task, and submits all other jobs.
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     if let worker = ThreadContext.current, case .keepJob = worker.beginning {
@@ -42,11 +41,11 @@ package final class BodyExecutor: TaskExecutor {
     }
   }
 
-  /// Has a job run soon, on another stack.
+  /// Submits a job, which runs soon on another call stack.
   ///
   /// - Parameters:
   ///   - job: The job.
-  ///   - executor: The one that the job's task prefers.
+  ///   - executor: The executor that the job's task prefers.
   package static func submit(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
     #if os(Linux) || os(Android)
     unsafe ElasticThreadPool.shared.enqueue(job, for: executor)
@@ -61,23 +60,26 @@ package final class BodyExecutor: TaskExecutor {
   }
 }
 
-/// The first part of a task, up to where it suspends for the first time, to be run by a worker.
+/// The first job of a task, up to its first suspension, which a worker runs.
 ///
-/// A task that is made on a worker would begin on another thread, to be woken, for a body that may
-/// never suspend. That costs more than all else about its operation, so a worker of the shared pool
-/// runs the beginning itself. It does so as if it were that other thread: what the worker is at
-/// isn't visible there, and a body that blocks its thread makes room for another. What comes after
-/// the first suspension goes through the line of the pool: see ``BodyExecutor``.
+/// A task that is created on a worker would begin on another thread, which has to be woken, although its body
+/// may never suspend. That would be the most expensive part of its operation, so a worker of the shared pool
+/// runs the beginning itself. The worker runs it as if it were on that other thread: the worker's current
+/// work isn't visible there, and a body that blocks its thread makes the pool start another thread. The jobs
+/// after the first suspension wait in the queue of the pool: see ``BodyExecutor``.
 ///
-/// The task is there before its beginning runs, so that it can be cancelled meanwhile. That is what
+/// The task exists before its beginning runs, so that it can be cancelled in the meantime. `Task.immediate`
+/// doesn't offer that.
 /// `Task.immediate` has no way for.
 package struct TaskBeginning: ~Copyable {
   /// The task, whose beginning has not run.
   let task: Task<Void, Never>
   private let job: UnownedJob
 
-  /// Whether the body of an operation may begin here: whether this is a worker of the shared pool
-  /// that has started the operation, and does nothing else.
+  /// Returns whether the body of an operation may begin on this thread.
+  ///
+  /// The thread has to be a worker of the shared pool that has started the operation, and that runs no other
+  /// code.
   package static func mayRun(of operation: Operation) -> Bool { worker(running: operation) != nil }
 
   private static func worker(running operation: Operation) -> ThreadContext? {
@@ -85,14 +87,16 @@ package struct TaskBeginning: ~Copyable {
     return worker
   }
 
-  /// Makes a task that is the body of an operation, and begins here; nil unless it may.
+  /// Creates a task that is the body of an operation, in order to begin it here; nil unless the thread may
+  /// begin it.
   ///
   /// - Parameters:
-  ///   - operation: The task finds it and its queue as the current ones.
-  ///   - make: Makes the task, with this preference for an executor.
+  ///   - operation: The operation. In the task, this operation and its queue are the current ones.
+  ///   - make: A closure that creates the task with the given executor preference.
   init?(of operation: Operation, _ make: (any TaskExecutor) -> Task<Void, Never>) {
     guard let worker = Self.worker(running: operation) else { return nil }
-    // Bound here and inherited: to bind it in the task takes five more functions that may suspend.
+    // The context is bound here and inherited, because binding it in the task takes five more functions that
+    // may suspend.
     let context = unsafe TaskContext(operation, queue: worker.queue)
     task = TaskContext.$current.withValue(context) { worker.makeTask(make) }
     guard let job = worker.takeBeginning() else { trap("a task was made without a job") }
@@ -100,20 +104,23 @@ package struct TaskBeginning: ~Copyable {
     context.own(task)
   }
 
-  /// Runs the beginning; a body that doesn't suspend has ended when this returns.
+  /// Runs the beginning.
+  ///
+  /// A body that doesn't suspend has ended when this method returns.
   consuming func run() {
     let job = job
     ThreadContext.withoutAny { BodyExecutor.run(job) }
   }
 
-  /// Makes a task that is the body of an operation, and runs it here up to where it suspends for
-  /// the first time; does nothing unless ``mayRun(of:)``.
+  /// Creates a task that is the body of an operation, and runs it here up to its first suspension.
+  ///
+  /// The method does nothing unless ``mayRun(of:)`` returns true.
   ///
   /// - Parameters:
-  ///   - operation: The task finds it and its queue as the current ones.
-  ///   - make: Makes the task, with this preference for an executor.
-  ///   - prepare: Gets the task before it begins.
-  /// - Returns: Whether the body has begun; one that doesn't suspend has also ended.
+  ///   - operation: The operation. In the task, this operation and its queue are the current ones.
+  ///   - make: A closure that creates the task with the given executor preference.
+  ///   - prepare: A closure that receives the task before it begins.
+  /// - Returns: Whether the body has begun. A body that doesn't suspend has also ended.
   package static func begin(
     _ operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>,
@@ -125,14 +132,15 @@ package struct TaskBeginning: ~Copyable {
     return true
   }
 
-  /// Makes a task that answers what a worker asks about an operation, and finds that as the current
-  /// one: the worker runs the beginning, once it doesn't count as asking any more.
+  /// Creates a task that evaluates the conditions of an operation on behalf of a worker, with the operation
+  /// as the current one.
+  ///
+  /// The worker runs the beginning of the task when it isn't the queue's service worker any more.
   ///
   /// - Parameters:
   ///   - operation: The operation whose conditions are evaluated.
-  ///   - make: Makes the task, with this preference for an executor.
-  /// - Returns: The task; nil unless this is a worker of the shared pool that asks about the
-  ///   operation.
+  ///   - make: A closure that creates the task with the given executor preference.
+  /// - Returns: The task; nil unless this thread is a worker of the shared pool that evaluates the operation.
   package static func leave(
     asking operation: Operation,
     _ make: (any TaskExecutor) -> Task<Void, Never>
@@ -148,7 +156,7 @@ package struct TaskBeginning: ~Copyable {
 }
 
 extension ThreadContext {
-  /// The one of this thread if that is a worker of the shared pool, called by nothing but the pool.
+  /// The context of this thread if the thread is a worker of the shared pool, called only by the pool.
   fileprivate static var worker: ThreadContext? {
     guard let context = current, context.mayBeginTasks else { return nil }
     return context
@@ -161,7 +169,7 @@ extension ThreadContext {
     return make(BodyExecutor.shared)
   }
 
-  /// Takes the first job of the task that this thread has made last, if it has not been run.
+  /// Takes the first job of the task that this thread has created last, if the job has not been run.
   func takeBeginning() -> UnownedJob? {
     guard case .job(let job) = beginning else { return nil }
     beginning = .none

@@ -2,32 +2,33 @@
 import Dispatch
 import Synchronization
 
-/// The shared pool of threads: as many as the process may use processors, and one more for each
-/// that is blocked.
+/// The shared thread pool, with one thread for each processor that the process may use, and one more for each
+/// blocked thread.
 ///
-/// Its requests are of three kinds, in one line: workers of queues, jobs of tasks
-/// (``BodyExecutor``), and other closures. ``PoolState`` decides which of them gets a thread.
+/// Three kinds of requests wait in one queue: workers of operation queues, jobs of tasks (``BodyExecutor``),
+/// and other closures. ``PoolState`` decides which request gets a thread.
 ///
-/// A thread that sleeps in a body (synchronous I/O, a semaphore, `sleep`) would otherwise keep its
-/// core from the operations behind it. While a request is waiting, a monitor looks every
-/// millisecond: a thread that used next to no processor time since the last look and that the
-/// kernel reports as sleeping is blocked, and makes room for another (``ThreadLooks``). When a
-/// request has waited for two looks, the monitor also has the workers on the busy threads leave
-/// after the operation at hand: a job waits for one operation, and not for the share of a worker.
-/// That operation may take minutes. So a queue for which no thread has worked for some looks gets
-/// one more, although all processors compute.
+/// A thread that sleeps in a body (synchronous I/O, a semaphore, `sleep`) would otherwise keep its core from
+/// the operations behind it. While a request is waiting, a monitor checks the threads every millisecond. A
+/// thread is blocked if it used next to no processor time since the last check and the kernel reports it as
+/// sleeping. A blocked thread makes room for another (``ThreadLooks``).
 ///
-/// The system may refuse a thread: of too many in the process or its container, or because there is
-/// no memory for its stack. Then the pool goes on with those that it has, and tries again later.
+/// When a request has waited for two checks, the monitor also makes the workers on the busy threads leave
+/// after their current operation. So a job waits for one operation, instead of the share of a worker. That
+/// operation may take minutes. Therefore a queue for which no thread has worked for some checks gets one more
+/// thread, even if all processors are busy.
+///
+/// The system may refuse a thread, because there are too many in the process or its container, or because
+/// there is no memory for its stack. Then the pool continues with its threads, and retries later.
 final class ElasticThreadPool: OperationExecutor {
   static let shared = ElasticThreadPool(coreCount: Processors.available)
 
-  /// Starts a thread; returns 0, or the number of the error for which the system refuses it.
+  /// Starts a thread; returns 0, or the error number with which the system refuses it.
   typealias Launch = @Sendable (_ body: @escaping @Sendable () -> Void) -> Int32
 
   private let state: Locked<PoolState>
   private let launch: Launch
-  /// Changed with the lock held; read as a hint, so no order with anything else is needed.
+  /// The flag is changed with the lock held and read as a hint, so it needs no ordering with other memory.
   private let isAwaited = Atomic(false)
 
   init(coreCount: Int, launch: @escaping Launch = DetachedThread.launch) {
@@ -35,10 +36,11 @@ final class ElasticThreadPool: OperationExecutor {
     self.launch = launch
   }
 
-  /// Whether requests wait for a thread; may be outdated.
+  /// A Boolean value that indicates whether requests wait for a thread; may be outdated.
   var hasRequests: Bool { isAwaited.load(ordering: .relaxed) }
 
-  /// Whether requests wait, or have just waited, for threads that the system refuses.
+  /// A Boolean value that indicates whether requests wait, or have just waited, for threads that the system
+  /// refuses.
   var isShortOfThreads: Bool { state.withLock { $0.isRefused } }
 
   func enqueue(_ worker: @escaping @Sendable () -> Void) { submit(.call(worker)) }
@@ -46,29 +48,29 @@ final class ElasticThreadPool: OperationExecutor {
   /// Runs a worker of a queue.
   ///
   /// - Parameters:
-  ///   - queue: What the queue is known by.
+  ///   - queue: The identity of the queue.
   ///   - worker: The worker.
   func enqueue(workerOf queue: ObjectIdentifier, _ worker: @escaping @Sendable () -> Void) {
     submit(.worker(of: queue, worker))
   }
 
-  /// Runs a job of a task, once, soon, and on another stack.
+  /// Runs a job of a task, once, soon, and on another call stack.
   ///
   /// - Parameters:
   ///   - job: The job.
-  ///   - executor: What the job finds as its executor: the one that its task prefers, or it would
-  ///     leave the thread again.
+  ///   - executor: The executor that the job's task prefers. With another executor, the job would leave the
+  ///     thread again.
   func enqueue(_ job: UnownedJob, for executor: UnownedTaskExecutor) {
     let request = unsafe PoolRequest.job(job, executor)
     if !PoolThread.withCurrent({ enqueue(request, following: $0) }) { submit(request) }
   }
 
-  /// Puts a job into the line and wakes no thread, if it is the only one there and the thread that
-  /// enqueues it is probably about to be free.
+  /// Adds a job to the queue without waking a thread, if no request waits and the enqueueing thread is
+  /// probably about to be free.
   ///
-  /// That is so for the second of the two jobs that a `Task.yield()` consists of. It isn't for an
-  /// actor, which lets go of one task after another and runs the next one in between: each but the
-  /// first wakes a thread, and the monitor finds one for the first if the actor takes long.
+  /// This is the case for the second of the two jobs of a `Task.yield()`. It isn't the case for an actor,
+  /// which releases one task after another and runs the next task in between. Then each job but the first
+  /// wakes a thread, and the monitor finds a thread for the first job if the actor takes long.
   private func enqueue(_ request: PoolRequest, following thread: PoolThread) -> Bool {
     guard thread.isBetweenTasks,
       let placement = withState({ $0.requestedByLeaving(request, at: MonotonicClock.nanoseconds) })
@@ -103,10 +105,10 @@ final class ElasticThreadPool: OperationExecutor {
 
   // MARK: Threads
 
-  /// How long a thread without work stays.
+  /// The time after which a thread without work ends.
   private static let idleTime = DispatchTimeInterval.seconds(2)
 
-  /// How often a pool without threads asks for one, 10 ms apart.
+  /// The number of times that a pool without threads requests one, 10 ms apart.
   private static let attempts = 100
 
   private func spawn(_ thread: PoolThread) {
@@ -120,7 +122,7 @@ final class ElasticThreadPool: OperationExecutor {
         if startMonitor { launchMonitor() }
         return
       case .tryAgain:
-        // What keeps the system from giving one may pass: threads of others end.
+        // The cause of the refusal may disappear, because threads of other code end.
         if attempt == Self.attempts {
           trap(
             "The system refuses to start a thread (pthread_create returned \(error)), and the "
@@ -174,38 +176,39 @@ final class ElasticThreadPool: OperationExecutor {
 
 /// One thread of the pool.
 ///
-/// `next` is written by the owner of the thread at that moment: the thread itself while it is busy,
-/// and the pool, under its lock, while it is idle.
+/// The property `next` is written by the owner of the thread at that moment. The owner is the thread itself
+/// while it is busy, and the pool, under its lock, while it is idle.
 final class PoolThread: @unchecked Sendable {
-  // Sendable: see above; `origin` and `isMarkedBlocked` are behind the pool's lock, `looks` belongs
-  // to the monitor, `runsJob` to the thread, the rest is immutable once launched.
+  // Sendable: see above. `origin` and `isMarkedBlocked` are guarded by the pool's lock, `looks` belongs to
+  // the monitor, and `runsJob` belongs to the thread. The other properties are immutable after the launch.
   var next: PoolRequest?
-  /// Whose work it does, or did last.
+  /// The origin of the current work, or of the last work.
   private(set) var origin: PoolRequest.Origin
-  /// Whether it was blocked when the monitor looked last, and has been busy since.
+  /// A Boolean value that indicates whether the thread was blocked at the monitor's last check, and has been
+  /// busy since.
   var isMarkedBlocked = false
   private var runsJob = false
-  /// A hint, so no order with anything else is needed.
+  /// The flag is a hint, so it needs no ordering with other memory.
   private let wanted = Atomic(false)
-  /// The thread that this code runs on, if it is one of the pool.
+  /// The pool thread that this code runs on; nil on other threads.
   static let current = ThreadLocal<PoolThread>()
 
-  /// Calls a body with the thread that this code runs on; returns false if that isn't one of the
-  /// pool.
+  /// Calls a body with the pool thread that this code runs on; returns false on other threads.
   static func withCurrent(_ body: (PoolThread) -> Bool) -> Bool {
-    // Not counted: the thread holds a reference.
+    // The reference isn't counted, because the thread holds a reference.
     guard let thread = unsafe current.reference else { return false }
     return unsafe thread._withUnsafeGuaranteedRef(body)
   }
   private let semaphore = DispatchSemaphore(value: 0)
-  /// Belongs to the thread.
+  /// The time that the thread polls for work before it sleeps; only the thread uses it.
   var lingerTime = SpinDuration()
-  /// When `next` was handed to the idle thread.
+  /// The time at which `next` was handed to the idle thread.
   private var handedAt: Int64 = 0
-  /// Nil until the thread has begun.
+  /// The activity of the thread; nil until the thread has begun.
   private let activity = Locked<ThreadActivity?>(nil)
   private var looks = ThreadLooks()
-  /// Whether the thread was idle since the monitor has looked at it; a hint to the monitor.
+  /// A Boolean value that indicates whether the thread was idle since the monitor's last check; a hint to the
+  /// monitor.
   private let wasIdle = Atomic(false)
 
   init(first: PoolRequest) {
@@ -213,7 +216,7 @@ final class PoolThread: @unchecked Sendable {
     origin = first.origin
   }
 
-  /// What the thread itself does, from its beginning to its end.
+  /// Runs the thread, from its beginning to its end.
   func run(in pool: ElasticThreadPool) {
     let activity = ThreadActivity()
     self.activity.withLock { $0 = activity }
@@ -221,19 +224,19 @@ final class PoolThread: @unchecked Sendable {
     pool.run(self)
   }
 
-  /// The thread was given its next request while it was idle.
+  /// Records that the thread was given its next request while it was idle.
   func isHanded(_ request: PoolRequest) {
     wasIdle.store(true, ordering: .relaxed)
     continues(with: request)
   }
 
-  /// The thread was given its next request.
+  /// Records that the thread was given its next request.
   func continues(with request: PoolRequest) {
     next = request
     origin = request.origin
   }
 
-  /// Does what there is to do, and lets go of it before it returns.
+  /// Runs the current request, and releases it; returns false if there is no request.
   func workOnce() -> Bool {
     guard let request = next.take() else { return false }
     wanted.store(false, ordering: .relaxed)
@@ -247,17 +250,19 @@ final class PoolThread: @unchecked Sendable {
     return true
   }
 
-  /// Whether this thread runs a job, but no task, and so none of the user's code at this moment; to
-  /// be called on it.
+  /// A Boolean value that indicates whether this thread runs a job but no task, and so no code of the user at
+  /// this moment.
   ///
-  /// It does so when it resumes a task that has yielded, and returns after that; and between two
-  /// tasks of an actor, the second of which may take long.
+  /// Read this property on the thread itself.
+  ///
+  /// That is the case when the thread resumes a task that has yielded, and returns after that. It is also the
+  /// case between two tasks of an actor, the second of which may take long.
   var isBetweenTasks: Bool { runsJob && Task.basePriority == nil }
 
-  /// A request has waited for a thread for some time.
+  /// Records that a request has waited for a thread for some time.
   func want() { wanted.store(true, ordering: .relaxed) }
 
-  /// Whether the worker at hand should leave after its operation.
+  /// A Boolean value that indicates whether the current worker should leave after its operation.
   var isWanted: Bool { wanted.load(ordering: .relaxed) }
 
   func wake() {
@@ -265,7 +270,7 @@ final class PoolThread: @unchecked Sendable {
     semaphore.signal()
   }
 
-  /// Returns whether it was woken in time.
+  /// Sleeps for at most an interval; returns whether the thread was woken in time.
   func sleep(for interval: DispatchTimeInterval) -> Bool {
     let idleSince = MonotonicClock.nanoseconds - lingerTime.nanoseconds
     guard semaphore.wait(timeout: .now() + interval) == .success else { return false }
@@ -278,10 +283,12 @@ final class PoolThread: @unchecked Sendable {
 
   func sleepUntilWoken() { semaphore.wait() }
 
-  /// Whether the thread is blocked; for the monitor only.
+  /// Returns whether the thread is blocked.
   ///
-  /// A thread that hasn't begun has no clock, and one that has ended meanwhile has none any more:
-  /// neither is blocked.
+  /// Only the monitor calls this method.
+  ///
+  /// A thread that hasn't begun has no clock yet, and a thread that has ended in the meantime has no clock
+  /// any more. Neither is blocked.
   func looksBlocked() -> Bool {
     guard let activity = activity.withLock({ $0 }), let processorTime = activity.processorTime
     else { return false }
@@ -294,38 +301,39 @@ final class PoolThread: @unchecked Sendable {
   }
 }
 
-/// What the monitor of the pool has seen of one thread, and whether the thread is blocked.
+/// The observations that the monitor has made of one thread, in order to decide whether it is blocked.
 ///
-/// A thread that asks every half millisecond whether something has happened, and sleeps in between,
-/// uses some processor time between any two looks: it is as blocked as one that sleeps throughout.
-/// Processor time alone doesn't show that: the kernel has to say that the thread sleeps.
+/// A thread that polls every half millisecond, and sleeps in between, uses some processor time between any
+/// two checks. Such a thread is as blocked as a thread that always sleeps. Processor time alone doesn't show
+/// that, so the kernel has to report that the thread sleeps.
 struct ThreadLooks {
-  /// The part of the time between two looks that a blocked thread may compute.
+  /// The divisor for the part of the time between two checks in which a blocked thread may compute.
   private static let part: Int64 = 10
 
-  /// How often in a row a thread that uses no processor time counts as still asleep unseen.
+  /// The number of checks in a row at which a thread that uses no processor time counts as asleep without a
+  /// query.
   private static let longestGuess = 3
 
   private struct Look {
     let processorTime: Int64
     let time: Int64
-    /// Whether the kernel reported the thread as sleeping; nil if it wasn't asked.
+    /// Whether the kernel reported the thread as sleeping; nil if the kernel wasn't queried.
     var isAsleep: Bool?
     var guesses = 0
   }
 
   private var last: Look?
 
-  /// The thread had nothing to do since the last look.
+  /// Records that the thread had no work since the last check.
   mutating func wasIdle() { last = nil }
 
-  /// Takes a look.
+  /// Checks the thread.
   ///
   /// - Parameters:
-  ///   - processorTime: What the thread has computed so far, in nanoseconds.
-  ///   - time: The time of the look, in nanoseconds.
-  ///   - isAsleep: Whether it sleeps now; asked only if that matters, because to ask the kernel
-  ///     takes fifteen times as long as all the rest.
+  ///   - processorTime: The processor time that the thread has used so far, in nanoseconds.
+  ///   - time: The time of the check, in nanoseconds.
+  ///   - isAsleep: An expression that returns whether the thread sleeps now. It is evaluated only if
+  ///     necessary, because querying the kernel takes fifteen times as long as the rest of the check.
   /// - Returns: Whether the thread is blocked.
   mutating func looked(
     processorTime: Int64,
@@ -338,8 +346,8 @@ struct ThreadLooks {
     let used = processorTime - last.processorTime
     if used * Self.part >= time - last.time { return false }
     if used == 0, let wasAsleep = last.isAsleep {
-      // One that waits for a processor doesn't fall asleep before it has one. One that sleeps may
-      // have been woken, and wait for a processor.
+      // A thread that waits for a processor doesn't fall asleep before it has a processor. A thread that
+      // sleeps may have been woken, and wait for a processor.
       look.guesses = wasAsleep ? last.guesses + 1 : 0
       look.isAsleep = wasAsleep
       if look.guesses <= Self.longestGuess { return wasAsleep }

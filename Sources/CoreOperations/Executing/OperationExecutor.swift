@@ -44,7 +44,7 @@ extension OperationExecutor {
   public var operationsPerWorker: Int { 256 }
 }
 
-/// The executor of queues that were created without one.
+/// The executor of queues that were created without an executor.
 package enum DefaultExecutor {
   #if os(Linux) || os(Android)
   package static let shared: any OperationExecutor = ElasticThreadPool.shared
@@ -52,8 +52,8 @@ package enum DefaultExecutor {
   package static let shared: any OperationExecutor = DispatchExecutor()
   #endif
 
-  /// Returns the executor of a new queue: its own where Dispatch has a thread pool for each quality
-  /// of service.
+  /// Returns the executor of a new queue, which is a separate executor if Dispatch has a thread pool for each
+  /// quality of service.
   package static func forQueue() -> any OperationExecutor {
     #if os(Linux) || os(Android)
     shared
@@ -63,12 +63,14 @@ package enum DefaultExecutor {
   }
 }
 
-/// Runs workers on a dispatch queue: that of `underlyingQueue`, the main one, or the global one of
-/// a quality of service.
+/// An executor that runs workers on a dispatch queue.
+///
+/// The dispatch queue is that of `underlyingQueue`, the main queue, or the global queue of a quality of
+/// service.
 final class DispatchExecutor: OperationExecutor {
-  /// How long a worker keeps a thread, in nanoseconds.
+  /// The time that a worker keeps a thread, in nanoseconds.
   ///
-  /// Other work of the program waits for that thread: on the main queue, the user interface.
+  /// Other work of the program waits for that thread, such as the user interface on the main queue.
   static let longestTurn: Int64 = 2_000_000
 
   private let target: DispatchQueue?
@@ -77,7 +79,7 @@ final class DispatchExecutor: OperationExecutor {
   /// - Parameter queue: The dispatch queue; nil for a global one.
   init(_ queue: DispatchQueue? = nil) { target = queue }
 
-  /// Chooses the global queue of the workers that are requested from now on.
+  /// Chooses the global queue for the workers that are requested from now on.
   func prefer(_ quality: QualityOfService) { service.store(quality.rawValue, ordering: .relaxed) }
 
   /// The dispatch queue that gets the next worker.

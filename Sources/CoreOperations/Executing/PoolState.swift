@@ -1,57 +1,57 @@
 #if os(Linux) || os(Android)
-/// What the pool knows: which threads there are, which of them are blocked, and what waits for one.
+/// The state of the pool: its threads, the threads that are blocked, and the requests that wait for a thread.
 ///
-/// A plain value behind the lock of ``ElasticThreadPool``. Each event is one mutating method, and
-/// what has to be done outside of the lock comes back as a value.
+/// This is a plain value behind the lock of ``ElasticThreadPool``. Each event is one mutating method, and
+/// returns the action that is due outside of the lock as a value.
 struct PoolState {
-  /// Growth ends here, whatever is blocked.
+  /// The number of threads at which growth ends, even if threads are blocked.
   static let maximumThreadCount = 512
-  /// The number of threads that may compute beside one for each processor, each for a queue that
-  /// had none.
+  /// The number of threads that may compute in addition to one for each processor, each for a queue that had
+  /// no thread.
   static let maximumExtraCount = 64
-  /// The number of looks until the system is asked again for a thread that it has refused.
+  /// The number of checks until the system is asked again for a thread that it has refused.
   static let looksUntilRetry = 10
-  /// The number of looks without a request after which the monitor ends.
+  /// The number of checks without a request after which the monitor ends.
   static let looksUntilEnd = 20
 
-  /// What a request is given.
+  /// The resource that a request is given.
   enum Placement {
     /// An idle thread, which has to be woken.
     case handed(PoolThread)
     /// A thread that has to be launched.
     case spawn(PoolThread)
-    /// A place in the line.
+    /// A place in the queue of requests.
     case waiting(startMonitor: Bool)
   }
 
-  /// What a thread that has returned from its work does next.
+  /// The next step of a thread that has returned from its work.
   enum Next {
-    /// The request that it was given.
+    /// The thread runs the request that it was given.
     case work(startMonitor: Bool)
     case sleep
   }
 
-  /// What a thread that has slept for some time does next.
+  /// The next step of a thread that has slept for some time.
   enum Rest {
-    /// It was handed a request, and is about to be woken.
+    /// The thread was handed a request, and is about to be woken.
     case awaitWake
-    /// It stays, because the system might not give another one.
+    /// The thread stays, because the system might refuse another thread.
     case sleepOn
     case leave
   }
 
-  /// What the caller does whose thread the system has refused.
+  /// The next step of a caller whose thread the system has refused.
   enum Refused {
-    /// There is no other thread: try again.
+    /// There is no other thread, so the caller has to retry.
     case tryAgain
-    /// The request is in the line again; wake a thread that has become idle, if there is one.
+    /// The request is in the queue again. If a thread has become idle, the caller has to wake it.
     case goOn(PoolThread?, startMonitor: Bool)
   }
 
-  /// What comes of a look.
+  /// The result of a check by the monitor.
   struct Look {
     var placements: [Placement] = []
-    /// Whether the monitor ends.
+    /// A Boolean value that indicates whether the monitor ends.
     var isLast = false
   }
 
@@ -59,16 +59,17 @@ struct PoolState {
   private var line = PoolLine()
   private var idle: [PoolThread] = []
   private var busy: [ObjectIdentifier: PoolThread] = [:]
-  /// The number of busy threads that were blocked when the monitor looked last.
+  /// The number of busy threads that were blocked at the monitor's last check.
   private var blockedCount = 0
   private var isMonitored = false
-  /// When the monitor looked last, or was started; in nanoseconds.
+  /// The time of the monitor's last check or of its start, in nanoseconds.
   private var lastLook: Int64 = 0
-  /// The number of looks in a row with requests, and without.
+  /// The number of checks in a row with requests, and without requests.
   private var (waitingLooks, quietLooks) = (0, 0)
-  /// Whether the system has refused the thread that it was asked for last, while requests waited.
+  /// A Boolean value that indicates whether the system has refused the last thread that the pool requested
+  /// while requests waited.
   private(set) var isRefused = false
-  /// Whether it has ever refused one.
+  /// A Boolean value that indicates whether the system has ever refused a thread.
   private var isShort = false
   private var looksUntilRetry = 0
 
@@ -85,19 +86,19 @@ struct PoolState {
     computing < count && busy.count < Self.maximumThreadCount && canSeat
   }
 
-  /// Whether there is an idle thread, or the system may give one.
+  /// A Boolean value that indicates whether there is an idle thread, or the system may start a thread.
   private var canSeat: Bool {
     !idle.isEmpty || !isRefused || looksUntilRetry == 0 || !isMonitored
   }
 
   // MARK: Requests
 
-  /// A request came.
+  /// Adds a request.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - time: The time, which is read only when a monitor has to be started.
-  /// - Returns: What it, or the first in the line, is given.
+  ///   - time: The time, which is read only if a monitor has to be started.
+  /// - Returns: The placement of the request, or of the first request in the queue.
   mutating func requested(
     _ request: PoolRequest,
     at time: @autoclosure () -> Int64
@@ -108,12 +109,12 @@ struct PoolState {
     return seat(first)
   }
 
-  /// A request came from a thread that is probably about to be free.
+  /// Adds a request of a thread that is probably about to be free.
   ///
   /// - Parameters:
   ///   - request: The request.
   ///   - time: The time.
-  /// - Returns: Its place in the line; nil, and nothing has changed, if others are in front.
+  /// - Returns: The place of the request in the queue; nil without a change if other requests wait.
   mutating func requestedByLeaving(
     _ request: PoolRequest,
     at time: @autoclosure () -> Int64
@@ -128,14 +129,14 @@ struct PoolState {
     return .waiting(startMonitor: startMonitor)
   }
 
-  /// Whether a monitor has to be started; it counts as started then.
+  /// Returns whether a monitor has to be started, and records that it is started.
   private mutating func monitorIsDue(at time: @autoclosure () -> Int64) -> Bool {
     if isMonitored { return false }
     (isMonitored, lastLook) = (true, time())
     return true
   }
 
-  /// Gives a request to a thread, which has to be woken or launched then.
+  /// Gives a request to a thread, which then has to be woken or launched.
   private mutating func seat(_ request: PoolRequest) -> Placement {
     if let thread = idle.popLast() {
       thread.isHanded(request)
@@ -150,7 +151,7 @@ struct PoolState {
 
   // MARK: Threads
 
-  /// A thread has done its work.
+  /// Records that a thread has done its work.
   mutating func returned(_ thread: PoolThread, at time: @autoclosure () -> Int64) -> Next {
     if computing <= coreCount, let request = line.popFirst() {
       thread.continues(with: request)
@@ -162,7 +163,7 @@ struct PoolState {
     return .sleep
   }
 
-  /// A thread has had nothing to do for some time.
+  /// Records that a thread has had no work for some time.
   mutating func rested(_ thread: PoolThread) -> Rest {
     guard let index = idle.firstIndex(where: { $0 === thread }) else { return .awaitWake }
     if isShort && busy.isEmpty && idle.count == 1 { return .sleepOn }
@@ -170,17 +171,17 @@ struct PoolState {
     return .leave
   }
 
-  /// The system gave a thread.
+  /// Records that the system started a thread.
   mutating func launched() { isRefused = false }
 
-  /// The system refused a thread.
+  /// Records that the system refused a thread.
   mutating func refused(_ thread: PoolThread, at time: Int64) -> Refused {
     (isRefused, isShort) = (true, true)
     looksUntilRetry = Self.looksUntilRetry
     if busy.count == 1 && idle.isEmpty { return .tryAgain }
     busy[ObjectIdentifier(thread)] = nil
     if let request = thread.next.take() { line.putBack(request, at: lastLook) }
-    // It may have returned between the two steps.
+    // A thread may have returned between the two steps.
     var woken: PoolThread?
     if !idle.isEmpty, hasRoom, let first = line.popFirst(),
       case .handed(let thread) = seat(first)
@@ -192,11 +193,12 @@ struct PoolState {
 
   // MARK: The monitor
 
-  /// The system refused the thread of the monitor: the next request in the line tries again, and
-  /// the next thread that returns.
+  /// Records that the system refused the thread of the monitor.
+  ///
+  /// The next request in the queue retries, and so does the next thread that returns.
   mutating func monitorRefused() { (isMonitored, isRefused, isShort) = (false, true, true) }
 
-  /// The threads to look at: none if nothing waits for them.
+  /// The threads that the monitor has to check; empty if no request waits for them.
   var threadsInTheWay: [PoolThread] { line.isEmpty ? [] : Array(busy.values) }
 
   private mutating func mark(_ thread: PoolThread, isBlocked: Bool) {
@@ -205,12 +207,12 @@ struct PoolState {
     blockedCount += isBlocked ? 1 : -1
   }
 
-  /// The monitor has looked at the threads.
+  /// Records that the monitor has checked the threads.
   ///
   /// - Parameters:
   ///   - threads: The ``threadsInTheWay``, and whether each is blocked.
   ///   - time: The time.
-  /// - Returns: What comes of it.
+  /// - Returns: The result of the check.
   mutating func looked(
     at threads: [(thread: PoolThread, isBlocked: Bool)],
     time: Int64
@@ -233,7 +235,7 @@ struct PoolState {
     return look
   }
 
-  /// Gives threads to queues whose requests wait while others compute: one to each that has none.
+  /// Gives one thread to each queue without a thread whose requests wait while other queues' threads compute.
   private mutating func seatNeglected(_ look: inout Look) {
     let most = coreCount + Self.maximumExtraCount
     guard line.hasOld(at: lastLook), hasRoom(for: most) else { return }
@@ -245,21 +247,21 @@ struct PoolState {
   }
 }
 
-/// What a thread of the pool has to run.
+/// A unit of work for a thread of the pool.
 @safe enum PoolRequest: Sendable {
-  /// A worker of a queue, which the address of its scheduler stands for.
+  /// A worker of a queue, which is identified by the address of its scheduler.
   case worker(of: ObjectIdentifier, @Sendable () -> Void)
   /// Another closure: a completion block, or the end of a timer.
   case call(@Sendable () -> Void)
-  /// A part of a task, and the executor that the task prefers.
+  /// A job of a task, and the executor that the task prefers.
   case job(UnownedJob, UnownedTaskExecutor)
 
-  /// Whose work a request is.
+  /// The origin of a request.
   enum Origin: Hashable {
     case queue(ObjectIdentifier)
-    /// All closures that are no workers.
+    /// All closures that aren't workers.
     case calls
-    /// The tasks of all queues: a job doesn't say which queue its task belongs to.
+    /// The tasks of all queues, because a job doesn't indicate which queue its task belongs to.
     case tasks
   }
 
@@ -277,15 +279,16 @@ struct PoolLine {
   private struct Entry {
     let request: PoolRequest
     let ticket: UInt64
-    /// When the monitor looked last before the request arrived, in nanoseconds.
+    /// The time of the monitor's last check before the request arrived, in nanoseconds.
     let time: Int64
   }
 
-  /// After so many nanoseconds a request is neglected, if no thread does anything for its origin.
+  /// The number of nanoseconds after which a request is neglected, if no thread works for its origin.
   static let patience: Int64 = 4_000_000
 
-  // Apart, so that a search for a queue that is neglected passes no jobs, of which there may be a
-  // hundred thousand: of the queues in front of it, each has a thread.
+  // The kinds are separate, so that a search for a neglected queue skips jobs, of which there may be a
+  // hundred thousand. The search skips few workers, because each queue in front of the neglected queue has a
+  // thread.
   private var workers = FirstInFirstOut<Entry>()
   private var calls = FirstInFirstOut<Entry>()
   private var jobs = FirstInFirstOut<Entry>()
@@ -314,7 +317,7 @@ struct PoolLine {
   }
 
   mutating func popFirst() -> PoolRequest? {
-    // Mostly, requests of one kind wait.
+    // Mostly, only requests of one kind wait.
     if calls.isEmpty {
       if workers.isEmpty { return jobs.popFirst()?.request }
       if jobs.isEmpty { return workers.popFirst()?.request }
@@ -331,8 +334,8 @@ struct PoolLine {
   /// Takes the first request that has waited for some time without a thread for its origin.
   ///
   /// - Parameters:
-  ///   - time: The time of the look.
-  ///   - served: The origins that have a thread which isn't blocked.
+  ///   - time: The time of the check.
+  ///   - served: The origins that have a thread that isn't blocked.
   /// - Returns: The request; nil if there is none.
   /// - Complexity: O(*n*), where *n* is the number of threads.
   mutating func takeNeglected(
@@ -351,7 +354,7 @@ struct PoolLine {
     return nil
   }
 
-  /// Whether a request has waited so long that it may be neglected.
+  /// Returns whether a request has waited so long that it may be neglected.
   func hasOld(at time: Int64) -> Bool {
     Self.isOld(workers, at: time) || Self.isOld(calls, at: time) || Self.isOld(jobs, at: time)
   }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What workers do: ask what is next, run it, and say with the next question what came of it.
+/// The work loop of a worker: it takes the next step, performs it, and reports the result when it takes the
+/// following step.
 extension Scheduler {
-  /// What a worker does on an executor that decides every step: decides on one thing, and has that
-  /// done as another step.
+  /// Decides on one step for an executor that controls every step, and submits it as a separate step.
   func decide(_ source: WorkerSource, _ executor: any SteppedExecutor) {
     var effects = SchedulerState.Effects()
     let step = ask(after: Done(), from: source, &effects)
@@ -13,7 +13,7 @@ extension Scheduler {
     executor.enqueue(described) { self.take(NextStep(step: step), in: owner) }
   }
 
-  /// What a worker does: takes steps until there is none, or its share is used up.
+  /// Takes steps until there is none, or until the share of the worker is used up.
   func work(_ source: WorkerSource) {
     ThreadContext.with(queue: nil) { work(source, as: $0) }
   }
@@ -31,15 +31,15 @@ extension Scheduler {
 
   private func work(_ source: WorkerSource, as context: ThreadContext) {
     var done = Done()
-    // One for all steps: to make, copy and destroy one for each was a tenth of an empty closure's
-    // instructions (callgrind).
+    // The effects are one value for all steps. Creating, copying and destroying a value for each step was a
+    // tenth of an empty closure's instructions (callgrind).
     var effects = SchedulerState.Effects()
     let executor = source.executor
     let turn = WorkerTurn(on: source)
     context.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
-    // Keeps the queue alive for code that reads the current one. Known from the first step on: a
-    // queue that was empty when its worker came has no owner yet.
+    // The owner keeps the queue alive for code that reads the current queue. It is known only after the first
+    // step, because a queue that was empty when its worker arrived has no owner yet.
     var owner: OperationQueue?
     defer { withExtendedLifetime(owner) { unsafe context.queue = nil } }
     while true {
@@ -71,10 +71,12 @@ extension Scheduler {
     }
   }
 
-  /// Does what the last report has left to do, and what may run code of the program: an observer or
-  /// a `deinit`, which may wait for the very operation that this worker is to start next.
+  /// Performs the remaining work of the last report, which may run code of the program.
   ///
-  /// - Returns: Whether the worker still is to take the step; see ``goOnWithout(_:)``.
+  /// That code is an observer or a `deinit`, which may wait for the operation that this worker is about to
+  /// start.
+  ///
+  /// - Returns: Whether the worker still has to take the step; see ``goOnWithout(_:)``.
   private func conclude(
     _ done: inout Done,
     _ effects: inout SchedulerState.Effects,
@@ -95,11 +97,11 @@ extension Scheduler {
 
   // MARK: Waits on a worker's thread
 
-  /// Code of the program is about to block the thread of a worker, which is between two things: has
-  /// the queue go on without it.
+  /// Makes the queue continue without a worker that is between two steps, because code of the program is
+  /// about to block its thread.
   ///
-  /// Work is released before its end is reported, so that nothing of it is left when a wait for the
-  /// end returns. A `deinit` that waits then has that end reported first.
+  /// Work is released before its end is reported, so that it is gone when a wait for the end returns. If a
+  /// `deinit` waits then, this method reports the end first.
   func goOnWithout(_ worker: ThreadContext) {
     if let next = unsafe worker.next {
       unsafe worker.next = nil
@@ -133,13 +135,13 @@ extension Scheduler {
     }
   }
 
-  /// Reports what a worker has done, whose code is still on the stack.
+  /// Reports the work of a worker whose code is still on the call stack.
   private func leaveEarly(_ worker: ThreadContext, _ done: consuming Done) {
     worker.work = .leftToOthers
     leave(&done)
   }
 
-  /// Lets another worker evaluate conditions, while this one is still at it.
+  /// Lets another worker evaluate conditions, while this worker is still evaluating.
   private func endService(by worker: ThreadContext) {
     guard case .evaluation = worker.work else { return }
     worker.work = .nothing
@@ -147,7 +149,7 @@ extension Scheduler {
     leave(&done)
   }
 
-  /// Has another worker take a step.
+  /// Makes another worker take a step.
   private func handOver(_ next: NextStep) {
     switch next.step {
     case .leave: return
@@ -180,7 +182,7 @@ extension Scheduler {
     }
   }
 
-  /// Reports what was done without asking for more.
+  /// Reports the work without requesting a new step.
   private func leave(_ done: inout Done) {
     var effects = SchedulerState.Effects()
     let unended = state.withLock { state -> Member? in
@@ -196,23 +198,23 @@ extension Scheduler {
     done.proceed(in: self)
   }
 
-  /// What a worker has done.
+  /// The result of a step that a worker has performed.
   ///
-  /// A worker has one of these and changes it: handing a new one from step to step was 14 of the 47
-  /// changes of a reference count that an empty block cost, and then a fifth of its instructions
-  /// (callgrind).
+  /// A worker has one such value and changes it. Passing a new value from step to step caused 14 of the 47
+  /// reference count changes of an empty block, and a fifth of its instructions (callgrind).
   private struct Done: ~Copyable {
     var report = SchedulerState.Report(.began)
-    /// What the report is about, where it is needed beyond that: its queue may let go of it before
-    /// what its end leaves is done.
+    /// The operation of the report, if it is needed after the report, because its queue may release it before
+    /// the remaining work of its end is done.
     var operation: Operation?
-    /// What its end leaves to do once the queue knows of it.
+    /// The remaining work of an operation's end after the queue has received the report.
     var ending = OperationEnding()
 
-    /// Whether what is left to do may run code of the program: waiters may be closures.
+    /// A Boolean value that indicates whether the remaining work may run code of the program, because waiters
+    /// may be closures.
     var mayRunCode: Bool { operation != nil || !ending.isEmpty }
 
-    /// The report was read: does the rest, and lets go of the operation.
+    /// Performs the remaining work after the report was read, and releases the operation.
     mutating func proceed(in scheduler: Scheduler) {
       ending.proceed(from: operation, in: scheduler)
       if operation != nil { operation = nil }
@@ -231,7 +233,7 @@ extension Scheduler {
       if let work = closure.take() {
         work.run()
         context.work = .closure(number, .returned)
-        // The optimizer would release it after its last use.
+        // The optimizer would release the closure after its last use.
         withExtendedLifetime(work) {}
       }
       context.workEnded()
@@ -267,7 +269,7 @@ extension Scheduler {
     }
   }
 
-  /// Starts an operation, unless something has come in between.
+  /// Starts an operation, unless another event has occurred in between.
   private func start(
     _ operation: Operation,
     _ terms: SchedulerState.Terms,
@@ -278,7 +280,7 @@ extension Scheduler {
     }
     if case .granted = terms {
       if !hasNewDependency(operation) { operation.layer?.grantedStartBegins() }
-      // That may have added a dependency.
+      // The layer may have added a dependency.
       if hasNewDependency(operation) {
         operation.layer?.returnGrant()
         return .gotDependency
@@ -294,10 +296,10 @@ extension Scheduler {
     return .startReturned(isEnd: start(operation, as: context))
   }
 
-  /// Has an operation's conditions evaluated, and runs the beginning of the task that does so, if
-  /// that was left for this worker.
+  /// Evaluates an operation's conditions, and runs the beginning of the evaluating task if it was left to
+  /// this worker.
   ///
-  /// Not in the name of the queue's one service worker: it may take its time.
+  /// The beginning may take long, so the worker isn't the queue's only service worker while it runs.
   private func evaluate(
     _ operation: Operation,
     as context: ThreadContext,
@@ -309,7 +311,7 @@ extension Scheduler {
       endService(by: context)
       BodyExecutor.run(beginning)
     }
-    // Unless the service has ended while something waited in there.
+    // The service may have ended already, because code waited during the evaluation.
     let event: SchedulerState.Event
     if case .evaluation = context.work { event = .asked } else { event = .cameBack }
     context.workEnded()
@@ -317,16 +319,16 @@ extension Scheduler {
     done.operation = operation
   }
 
-  /// Whether a dependency was added since the start was decided.
+  /// Returns whether a dependency was added since the start was decided.
   private func hasNewDependency(_ operation: Operation) -> Bool {
     operation.readiness.current.progress == .none && !operation.isCancelledFlag
       && operation.life.current.phase <= .enqueued
   }
 
-  /// Starts an operation of which everything is known: not a subclass, so nothing is overridden.
+  /// Starts an operation whose class is known, so that no method is overridden.
   ///
-  /// Its end is reported to the queue with the worker's next question, in one step instead of two:
-  /// half of the cost of an empty block was the second lock and the calls around it (callgrind).
+  /// The end is reported to the queue with the worker's next request, in one step instead of two. The second
+  /// lock and the calls around it were half of the cost of an empty block (callgrind).
   private func startKnown(
     _ operation: Operation,
     as context: ThreadContext,
@@ -337,7 +339,7 @@ extension Scheduler {
       return
     }
     guard operation.life.step({ $0.turnCameToMain() }) else {
-      // It was cancelled.
+      // The operation was cancelled.
       done.report = .init(.startReturned(isEnd: start(operation, as: context)), of: operation)
       return
     }
@@ -354,13 +356,13 @@ extension Scheduler {
   /// Ends the operation that a closure has become while it ran.
   private func end(_ member: Member, _ done: inout Done) { member.use { end($0, &done) } }
 
-  /// The work of an operation of which everything is known has returned.
+  /// Ends an operation whose class is known, because its work has returned.
   @inline(__always)
   private func end(_ operation: Operation, _ done: inout Done) {
     operation.life.step { $0.mainReturnedForGood() }
     operation.close(leaving: &done.ending, in: self)
     done.report = .init(.ended(hasCompletion: done.ending.hasCompletion), of: operation)
-    // The queue may have been the only one to keep it, and lets go of it before the rest is done.
+    // The queue may have the last reference, and releases it before the remaining work is done.
     if done.ending.needsOperation { done.operation = operation }
   }
 
@@ -370,7 +372,7 @@ extension Scheduler {
     return ThreadContext.holding(operation, by: .isReady) { operation.isReady } ? .run : .park
   }
 
-  /// Returns whether the operation has ended and the queue doesn't know it.
+  /// Starts an operation; returns whether it has ended without the queue being notified.
   private func start(
     _ operation: Operation,
     isAhead: Bool = false,
@@ -379,7 +381,7 @@ extension Scheduler {
     switch operation.life.step({ $0.turnCame() }) {
     case .leave: return false
     case .goOn:
-      // Before its code runs, which is what may hold others up from here on.
+      // This is recorded before the operation's code runs, because from here on that code may delay others.
       state.withLock { $0.wentOn(Member(operation)) }
       operation.layer?.turnCameAgain()
       return false

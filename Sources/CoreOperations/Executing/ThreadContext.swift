@@ -1,19 +1,20 @@
 import Synchronization
 
-/// What a thread runs at this moment: the queue, and the operation whose code it is.
+/// The code that a thread runs at this moment: the queue, and the operation that the code belongs to.
 ///
-/// A worker has one for all that it starts, so that a step costs a plain store. They nest: a block
-/// may start another operation manually, or add one to a queue whose executor runs it at once.
+/// A worker has one context for all operations that it starts, so that a step costs a plain store. Contexts
+/// nest, because a block may start another operation manually, or add an operation to a queue whose executor
+/// runs it immediately.
 @safe
 package final class ThreadContext: @unchecked Sendable {
-  // Sendable: only ever touched by the thread that made it.
+  // Sendable: only the thread that created the context uses it.
 
   private static let slot = ThreadLocal<ThreadContext>()
 
-  /// The innermost one of this thread.
+  /// The innermost context of this thread.
   static var current: ThreadContext? { slot.value }
 
-  /// Those of this thread, the innermost first.
+  /// The contexts of this thread, the innermost first.
   static var all: Stack { Stack(top: slot.value) }
 
   struct Stack: Sequence, IteratorProtocol {
@@ -27,50 +28,52 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// The queue whose operation runs on this thread or in this task; nil outside of any.
+  /// The queue whose operation runs on this thread or in this task; nil outside of operations.
   static var queueRunningHere: OperationQueue? {
     let context = slot.value
     let queue = if let context { unsafe context.queue } else { TaskContext.current?.queue }
     return queue?.isHidden == true ? nil : queue
   }
 
-  /// Kept alive by the worker.
+  /// The queue, which the worker keeps alive.
   unowned(unsafe) var queue: OperationQueue?
-  /// That of the worker that this is the context of, and which keeps it alive; nil for all others.
+  /// The scheduler of the worker that has this context; nil for all other contexts.
   ///
-  /// Not retained, because the worker does that: the reference would be counted on all processors.
+  /// The worker keeps the scheduler alive. It isn't retained here, because its reference count is shared by
+  /// all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
-  /// What the thread is at.
+  /// The current work of the thread.
   var work = Work.nothing
 
-  /// What a thread is at.
+  /// The work of a thread.
   @safe
   enum Work {
     case nothing
-    /// The conditions of an operation are evaluated, by the one worker that does so for operations
+    /// The conditions of an operation are evaluated by the service worker, which does this for operations
     /// without slots.
     case evaluation(of: ObjectIdentifier)
     case closure(ClosureNumber, Progress)
     case barrier(Progress)
-    /// The operation is kept alive by its queue, or by the caller of its `start()`. It is ahead if it
-    /// was started without a slot, because it won't execute.
+    /// An operation runs, which its queue or the caller of its `start()` keeps alive.
+    ///
+    /// It is ahead if it was started without a slot, because it won't execute.
     case operation(Unmanaged<Operation>, isAhead: Bool, Progress)
-    /// The queue has gone on without the worker, which is to do nothing more.
+    /// The queue has continued without the worker, which has to do nothing more.
     case leftToOthers
   }
 
-  /// How far the work of a worker is.
+  /// The progress of a worker's work.
   enum Progress {
     case running
-    /// It has returned and is being released, before its end is reported.
+    /// The work has returned and is being released, before its end is reported.
     case returned
-    /// It has finished the operation and is being released, before that closes.
+    /// The work has finished the operation and is being released, before the operation closes.
     case finished
     /// The operation has closed, which the worker reports to the queue.
     case closed
   }
 
-  /// How far the work is; running where that has no meaning.
+  /// The progress of the work; running for work without progress.
   var progress: Progress {
     get {
       switch work {
@@ -90,23 +93,23 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// Closes the operation that the work has finished, unless somebody has done so since.
+  /// Closes the operation that the work has finished, unless other code has closed it since.
   func closeFinished(_ operation: Operation) {
     guard progress == .finished else { return }
     progress = .running
     operation.close()
   }
 
-  /// Whether the queue has gone on without the worker.
+  /// A Boolean value that indicates whether the queue has continued without the worker.
   var hasLeft: Bool { if case .leftToOthers = work { true } else { false } }
 
-  /// The worker is done with its work, unless the queue has gone on without it.
+  /// Records that the worker has done its work, unless the queue has continued without the worker.
   func workEnded() { if !hasLeft { work = .nothing } }
 
   /// The operation whose code runs here.
   ///
-  /// A closure that runs becomes an operation when this is read, with the lock of its queue: not to
-  /// be read with a lock held.
+  /// If a closure is running, reading this property turns it into an operation, with the lock of its queue.
+  /// So don't read it with a lock held.
   var operation: Operation? {
     switch work {
     case .operation(let operation, _, _): unsafe operation.takeUnretainedValue()
@@ -115,18 +118,20 @@ package final class ThreadContext: @unchecked Sendable {
     case .nothing, .evaluation, .barrier, .leftToOthers: nil
     }
   }
-  /// What was started here and is released with this, because the queue may have let go of it.
+  /// The operation that was started here and is released with this context, because the queue may have
+  /// released it.
   var kept: Operation?
-  /// What the worker does next, while it runs code of the program that may have to wait for that.
+  /// The next step of the worker, while it runs code of the program that may have to wait for that step.
   @exclusivity(unchecked) var next: UnsafeMutablePointer<NextStep?>?
-  /// Whose code is suspended on this thread until this one returns.
+  /// The context whose code is suspended on this thread until this context ends.
   let outer: ThreadContext?
-  /// Whether this is that of a worker on a thread of the shared pool; see ``TaskBeginning``.
+  /// A Boolean value that indicates whether this context belongs to a worker on a thread of the shared pool;
+  /// see ``TaskBeginning``.
   var mayBeginTasks = false
-  /// The first job of a task that this thread is making.
+  /// The first job of a task that this thread is creating.
   var beginning = Beginning.none
 
-  /// What the thread that makes a task wants of the executor; see ``TaskBeginning``.
+  /// The request of a thread that creates a task to the executor; see ``TaskBeginning``.
   enum Beginning {
     case none
     case keepJob
@@ -141,16 +146,15 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// The operation whose body runs, as opposed to its callbacks, or one of whose immediate
-  /// conditions is evaluated.
+  /// The operation whose body runs, or one of whose immediate conditions is evaluated; nil in its callbacks.
   var bodyOperation: Operation? { isInBody ? operation : asked }
   private var isInBody = false
-  /// The operation one of whose immediate conditions is evaluated here; kept alive by that call.
+  /// The operation one of whose immediate conditions is evaluated here; the evaluating call keeps it alive.
   var asked: Operation? { unsafe askedReference?.takeUnretainedValue() }
   private var askedReference: Unmanaged<Operation>?
 
-  /// Asks a condition of an operation for what it knows at once: this thread must not block
-  /// meanwhile.
+  /// Calls a closure that evaluates an immediate condition of an operation; this thread must not block during
+  /// the call.
   package static func asking<Answer>(_ operation: Operation, _ ask: () -> Answer) -> Answer {
     guard let context = unsafe slot.reference else {
       return with(queue: operation.withLinks { $0.scheduler }?.owner) { _ in
@@ -167,11 +171,11 @@ package final class ThreadContext: @unchecked Sendable {
 
   // MARK: Code that isn't the work of an operation
 
-  /// Code that keeps an operation from going on before it returns, and isn't its work.
+  /// Code that delays an operation until it returns, and isn't the operation's work.
   package enum Callback: UInt8 {
     case observer, propertyObserver, queueObserver, isReady
 
-    /// As it is called in the message about a wait that would never end.
+    /// The description of the code in the message about a wait that would never end.
     var words: String {
       switch self {
       case .observer: "an observer"
@@ -182,24 +186,26 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// The operation that such code keeps from going on, and what that is.
+  /// The operation that a callback delays, and the kind of the callback.
   var held: (operation: Operation, by: Callback)? {
     unsafe heldReference.map { unsafe ($0.takeUnretainedValue(), heldBy) }
   }
   private var heldReference: Unmanaged<Operation>?
   private var heldBy = Callback.observer
 
-  /// What was held before, to be given to ``endHolding(_:)``.
+  /// The operation that was held before, to be passed to ``endHolding(_:)``.
   @safe
   package struct Outer {
     fileprivate let operation: Unmanaged<Operation>?
     fileprivate let code: Callback
-    /// The innermost context, to which that belongs; retained if it was made for this.
+    /// The innermost context, which the operation was held in; retained if it was created for this call.
     fileprivate let context: Unmanaged<ThreadContext>
     fileprivate let isMade: Bool
   }
 
-  /// Such code begins; ``endHolding(_:)`` follows on this thread.
+  /// Records that a callback begins.
+  ///
+  /// A call of ``endHolding(_:)`` follows on this thread.
   package static func beginHolding(_ operation: Operation, by code: Callback) -> Outer {
     if let context = unsafe slot.reference {
       return unsafe hold(operation, by: code, in: context, isMade: false)
@@ -237,7 +243,7 @@ package final class ThreadContext: @unchecked Sendable {
     if outer.isMade { unsafe outer.context.release() }
   }
 
-  /// Runs such code.
+  /// Runs a callback.
   static func holding<Result>(
     _ operation: Operation,
     by code: Callback,
@@ -248,8 +254,7 @@ package final class ThreadContext: @unchecked Sendable {
     return body()
   }
 
-  /// Runs the body of an operation, as the context of this thread if that is what its worker is
-  /// at.
+  /// Runs the body of an operation, in the context of this thread if its worker is running the operation.
   package static func runBody(of operation: Operation, _ body: () -> Void) {
     guard let context = unsafe innermost(at: operation) else {
       return with(queue: queueRunningHere, operation: operation) { $0.enterBody(body) }
@@ -257,13 +262,15 @@ package final class ThreadContext: @unchecked Sendable {
     unsafe context._withUnsafeGuaranteedRef { $0.enterBody(body) }
   }
 
-  /// Whether the code of an operation runs here that was one when it began.
+  /// Returns whether this context runs the code of an operation, other than a closure that has become an
+  /// operation.
   func isAt(_ operation: Operation) -> Bool {
     guard case .operation(let running, _, _) = work else { return false }
     return unsafe running.toOpaque() == Unmanaged.passUnretained(operation).toOpaque()
   }
 
-  /// Code of the program is about to block this thread.
+  /// Makes queues continue without the workers on this thread, because code of the program is about to block
+  /// it.
   static func willBlock() {
     for contexts in [all, Stack(top: hidden.value)] {
       for context in contexts {
@@ -272,17 +279,17 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// Whether this is at the work of a queue, be it an operation or a barrier.
+  /// Returns whether this context runs work of a queue, either an operation or a barrier.
   func isWorker(of queue: OperationQueue) -> Bool { unsafe self.queue === queue }
 
-  /// Whether this is called from the body of an operation.
+  /// Returns whether the caller is the body of an operation.
   package static func isInBody(of operation: Operation) -> Bool {
     guard let context = unsafe innermost(at: operation) else { return false }
     return unsafe context._withUnsafeGuaranteedRef { $0.isInBody }
   }
 
-  /// The innermost one if that is at an operation; not counted, because the stack holds a
-  /// reference.
+  /// Returns the innermost context if it runs an operation; the reference isn't counted, because the stack
+  /// holds a reference.
   private static func innermost(at operation: Operation) -> Unmanaged<ThreadContext>? {
     guard let context = unsafe slot.reference,
       unsafe context._withUnsafeGuaranteedRef({ $0.isAt(operation) })
@@ -290,15 +297,15 @@ package final class ThreadContext: @unchecked Sendable {
     return unsafe context
   }
 
-  /// This is the context of a worker.
+  /// Makes this the context of a worker.
   func become(workerOf scheduler: Scheduler) {
     unsafe self.scheduler = .passUnretained(scheduler)
   }
 
-  /// Calls a body with that of the worker which has started an operation on this thread, and does
-  /// nothing else, and with its scheduler.
+  /// Calls a body with the context and the scheduler of the worker that has started an operation on this
+  /// thread and runs no other code.
   ///
-  /// - Returns: Whether there is one.
+  /// - Returns: Whether there is such a worker.
   static func withWorker(
     running operation: Operation,
     _ body: (ThreadContext, Scheduler) -> Void
@@ -311,7 +318,7 @@ package final class ThreadContext: @unchecked Sendable {
     }
   }
 
-  /// The queue of an operation whose body this thread runs, found without asking the queue itself.
+  /// Returns the queue of an operation whose body this thread runs, without reading it from the queue itself.
   package static func queue(of operation: Operation) -> OperationQueue? {
     guard let scheduler = operation.withLinks({ $0.scheduler }) else { return nil }
     guard let context = slot.value, context.isAt(operation) else {
@@ -326,8 +333,7 @@ package final class ThreadContext: @unchecked Sendable {
     isInBody = false
   }
 
-  /// Runs code that has nothing to do with what this thread is at, as if it were on a thread of its
-  /// own.
+  /// Runs unrelated code as if it were on a separate thread.
   package static func withoutAny(_ body: () -> Void) {
     let (context, outer) = (slot.value, hidden.value)
     slot.value = nil
@@ -337,10 +343,10 @@ package final class ThreadContext: @unchecked Sendable {
     hidden.value = outer
   }
 
-  /// The innermost one whose code is suspended on this thread by ``withoutAny(_:)``.
+  /// The innermost context whose code is suspended on this thread by ``withoutAny(_:)``.
   private static let hidden = ThreadLocal<ThreadContext>()
 
-  /// Makes a new one the innermost for as long as a body runs.
+  /// Makes a new context the innermost context while a body runs.
   static func with<Result>(
     queue: OperationQueue?,
     operation: Operation? = nil,
@@ -355,43 +361,42 @@ package final class ThreadContext: @unchecked Sendable {
   }
 }
 
-/// A step that a worker was told to take, and the closure that it may have to run.
+/// A step that a worker has to take, and the closure that it may have to run.
 struct NextStep: Sendable {
   var step: SchedulerState.Step
   var closure: QueueClosures.Closure?
 }
 
-/// What a task runs, and what inherits its task-locals: the operation whose code it is, and the
-/// queue.
+/// The operation and the queue that a task runs for, which are inherited with its task-locals.
 package final class TaskContext: Sendable {
   @TaskLocal static var current: TaskContext?
 
   let operation: Operation
   let queue: OperationQueue?
-  /// Set before the task runs.
+  /// The hash of the operation's own task, set before the task runs.
   private let task: Atomic<Int>
 
-  /// Whether the running task is the one whose end the operation waits for, and not one that it
-  /// made.
+  /// A Boolean value that indicates whether the running task is the task whose end the operation waits for,
+  /// instead of a task that it created.
   var isOwnTask: Bool {
-    // Outside of any task, what a thread inherits isn't its own either.
+    // Outside of any task, a context that a thread inherits doesn't belong to it either.
     let current = TaskIdentity.current
     return current != nil && current?.hash == task.load(ordering: .relaxed)
   }
 
-  /// Of a task that isn't made yet, and will be the one whose end the operation waits for.
+  /// Creates the context of a task that isn't created yet, and whose end the operation will wait for.
   init(_ operation: Operation, queue: OperationQueue?, task: Int = 0) {
     self.operation = operation
     self.queue = queue
     self.task = Atomic(task)
   }
 
-  /// The operation doesn't wait for the end of the running task any more.
+  /// Records that the operation doesn't wait for the end of the running task any more.
   package static func disown() { current?.task.store(0, ordering: .relaxed) }
 
-  /// The task was made, and has not run.
+  /// Records the task, which was created and has not run.
   ///
-  /// It reads this in a job that is run later, and so is ordered behind it.
+  /// The task reads this in a job that is run later, so the read is ordered after this write.
   func own(_ made: Task<Void, Never>) { task.store(made.hashValue, ordering: .relaxed) }
 
   /// Runs a body on behalf of an operation, in the task of the caller.
@@ -409,10 +414,10 @@ package final class TaskContext: Sendable {
   }
 }
 
-/// Which task it is; compared, and never followed.
+/// The identity of a task, which is compared and never dereferenced.
 private struct TaskIdentity {
-  // That of a task that is over may be given to another one, which then inherited its locals after
-  // the operation had ended, and its waits are no operation's.
+  // The hash of a task that has ended may be reused by another task. That task then inherited its locals
+  // after the operation had ended, so its waits don't belong to an operation.
   let hash: Int
 
   static var current: TaskIdentity? {
@@ -420,10 +425,9 @@ private struct TaskIdentity {
   }
 }
 
-/// Which operations' code it is that runs on this thread and in this task.
+/// The operations whose code runs on this thread and in this task.
 package enum CurrentCode {
-  /// The innermost operation of the layer whose body, or one of whose immediate conditions, runs
-  /// here; nil outside of all.
+  /// The innermost operation of the layer whose body or immediate condition runs here; nil outside of all.
   package static var operation: Operation? {
     for context in ThreadContext.all {
       if let operation = context.bodyOperation, operation.isLayered { return operation }
@@ -431,8 +435,7 @@ package enum CurrentCode {
     return TaskContext.current?.operation
   }
 
-  /// The operations whose code this is: bodies, callbacks on their workers, and immediate
-  /// conditions.
+  /// The operations whose code runs here: bodies, callbacks on their workers, and immediate conditions.
   package static var callers: [Operation] {
     var callers = ThreadContext.all.compactMap { $0.operation ?? $0.asked }
     if let operation = TaskContext.current?.operation { callers.append(operation) }
@@ -441,8 +444,8 @@ package enum CurrentCode {
 }
 
 extension OperationQueue {
-  /// Whether this is called on a worker of the queue, in an operation or a barrier, or by a
-  /// completion block of a member.
+  /// A Boolean value that indicates whether the caller is on a worker of the queue, in an operation or a
+  /// barrier, or in a completion block of a member.
   package final var isCalledByWorker: Bool {
     scheduler.isInOwnCompletion || ThreadContext.all.contains { $0.isWorker(of: self) }
   }

@@ -1,20 +1,21 @@
 import Dispatch
 import Synchronization
 
-/// Where the workers of a queue come from, until that is changed.
+/// The source of the workers of a queue, until it is changed.
 ///
-/// All that belongs together is in one object, which the queue exchanges under its lock: of several
-/// threads that change it at once, one is the last in every respect. A worker keeps the source that
-/// it came from, and finds by identity whether that is still the queue's.
+/// All related settings are in one object, which the queue exchanges under its lock. If several threads
+/// change the settings at the same time, one thread is the last in every respect. A worker keeps the source
+/// that it came from, and compares identities to find out whether the queue still has that source.
 final class WorkerSource: Sendable {
   let executor: any OperationExecutor
-  /// The executor, if it decides every step.
+  /// The executor, if it controls every step.
   let stepped: (any SteppedExecutor)?
-  /// Whether it does; read for each closure that is added, and cheaper than the existential.
+  /// A Boolean value that indicates whether the executor controls every step; read for each closure that is
+  /// added, and cheaper than the existential.
   let isStepped: Bool
-  /// The dispatch queue that the executor stands for, if the queue was given one.
+  /// The dispatch queue that the executor stands for, if the queue was given a dispatch queue.
   let underlyingQueue: DispatchQueue?
-  /// Whether that is the main one.
+  /// A Boolean value that indicates whether that is the main queue.
   let isOnMainThread: Bool
   #if os(Linux) || os(Android)
   /// The executor, if it is a thread pool of this library.
@@ -32,10 +33,10 @@ final class WorkerSource: Sendable {
     #endif
   }
 
-  /// Has a worker run soon.
+  /// Makes a worker run soon.
   ///
   /// - Parameters:
-  ///   - queue: The scheduler of the queue that it works for, as the pool tells queues apart.
+  ///   - queue: The scheduler of the queue that the worker works for, by which the pool distinguishes queues.
   ///   - worker: The worker.
   func enqueue(workerOf queue: Scheduler, _ worker: @escaping @Sendable () -> Void) {
     #if os(Linux) || os(Android)
@@ -44,7 +45,8 @@ final class WorkerSource: Sendable {
     executor.enqueue(worker)
   }
 
-  /// Whether workers wait, or have just waited, for threads that the system refuses.
+  /// A Boolean value that indicates whether workers wait, or have just waited, for threads that the system
+  /// refuses.
   var isShortOfThreads: Bool {
     #if os(Linux) || os(Android)
     pool?.isShortOfThreads ?? false
@@ -54,13 +56,13 @@ final class WorkerSource: Sendable {
   }
 }
 
-/// Whether a worker should leave its thread to others before its share is used up.
+/// A decision whether a worker should leave its thread to others before its share is used up.
 ///
-/// A share is a number of operations, however slow they are. On the shared pool, a worker leaves
-/// when another request waits for its thread. Dispatch doesn't tell whether others wait, so a
-/// worker leaves a dispatch queue after ``DispatchExecutor/longestTurn``.
+/// A share is a number of operations, however slow they are. On the shared pool, a worker leaves when another
+/// request waits for its thread. Dispatch doesn't report whether others wait, so a worker leaves a dispatch
+/// queue after ``DispatchExecutor/longestTurn``.
 struct WorkerTurn {
-  /// When the turn on a dispatch queue ends.
+  /// The time at which the turn on a dispatch queue ends.
   private let end: Int64?
 
   #if os(Linux) || os(Android)
@@ -69,7 +71,7 @@ struct WorkerTurn {
 
   /// Begins a turn on this thread.
   ///
-  /// Only the share ends it on an executor of another kind.
+  /// On an executor of another kind, only the share ends the turn.
   init(on source: WorkerSource) {
     pool = source.pool
     thread = pool == nil ? nil : PoolThread.current.value
@@ -81,21 +83,23 @@ struct WorkerTurn {
     return isLate
   }
 
-  /// Whether the thread is one of the shared pool, of which there are more when some are blocked.
+  /// A Boolean value that indicates whether the thread belongs to the shared pool, which has more threads
+  /// when some are blocked.
   var isInSharedPool: Bool { thread != nil }
 
-  /// Whether to look out for work for a moment before the thread is given back.
+  /// A Boolean value that indicates whether the worker should poll for work for a moment before it releases
+  /// the thread.
   ///
-  /// Waking a thread costs as much as 40 empty operations, so a queue that is fed one by one lost
-  /// most of its time to threads that fell asleep between two.
+  /// Waking a thread costs as much as 40 empty operations. So a queue that gets its operations one by one
+  /// lost most of its time to threads that fell asleep between two operations.
   ///
-  /// On one processor, the thread that brings more work can't run meanwhile.
+  /// On one processor, polling is useless, because the thread that adds more work can't run in the meantime.
   var mayLinger: Bool {
     Processors.areSeveral && (thread.map { $0.lingerTime.nanoseconds > 0 } ?? false)
   }
 
-  /// Returns when there is news, when a request waits for a thread, or when that has taken longer
-  /// than it is worth.
+  /// Polls until there is news, until a request waits for a thread, or until polling isn't worthwhile any
+  /// more.
   func linger(until hasNews: () -> Bool) {
     guard let thread, let pool else { return }
     let end = MonotonicClock.nanoseconds + thread.lingerTime.nanoseconds
@@ -119,27 +123,27 @@ struct WorkerTurn {
   private var isLate: Bool { end.map { MonotonicClock.nanoseconds >= $0 } ?? false }
 }
 
-/// How long a thread looks out for more work before it sleeps.
+/// The time that a thread polls for more work before it sleeps.
 ///
-/// To look for as long as a wake-up costs is never more than twice the cost of the better choice. A
-/// wake-up takes 5 µs where the woken thread's processor is awake, and ten times as long where it
-/// sleeps, in a virtual machine above all. So the time follows what would have been needed when the
-/// thread slept last, as long as that was worth the wake-up: where work comes just after the thread
-/// has fallen asleep, it looks longer; where it comes later, less, and then not at all.
+/// Polling for as long as a wake-up costs is never more than twice the cost of the better choice. A wake-up
+/// takes 5 µs if the woken thread's processor is awake, and ten times as long if the processor sleeps,
+/// especially in a virtual machine. So the duration follows the time that would have sufficed when the thread
+/// slept last, as long as that was worth the wake-up. If work arrives just after the thread has fallen
+/// asleep, the thread polls longer. If work arrives later, the thread polls less, and then not at all.
 struct SpinDuration: Equatable {
-  /// The least and the most that is worth a look, whatever a wake-up took: the thread may have
+  /// The shortest and the longest worthwhile duration, whatever a wake-up took, because the thread may have
   /// waited for a processor.
   static let bounds = 5_000...50_000 as ClosedRange<Int64>
 
   private(set) var nanoseconds = bounds.lowerBound
 
-  /// Work came when the thread slept already.
+  /// Records that work arrived when the thread slept already.
   ///
   /// - Parameters:
-  ///   - idleTime: How long it had looked for work, and slept, until the work came, in nanoseconds.
-  ///   - wakeUp: How long it then took until the thread ran.
+  ///   - idleTime: The time that the thread had polled and slept until the work arrived, in nanoseconds.
+  ///   - wakeUp: The time that it then took until the thread ran.
   mutating func workCame(after idleTime: Int64, wakeUp: Int64) {
-    // Twice, because the work comes from a thread that may have had to be woken as well.
+    // The time is doubled, because the work comes from a thread that may have had to be woken as well.
     let most = Self.bounds.upperBound
     let worth = min(max(min(wakeUp, most) * 2, Self.bounds.lowerBound), most)
     if idleTime <= worth {
@@ -150,35 +154,35 @@ struct SpinDuration: Equatable {
   }
 }
 
-/// Whether threads that watched for the end of a wait, before they slept, saw it.
+/// The recent success of threads that watch for the end of a wait before they sleep.
 ///
-/// While they do, each watches. After three that didn't, only one in sixteen does, to find out
-/// whether that has changed.
+/// While watching succeeds, each thread watches. After three failures, only one thread in sixteen watches, to
+/// find out whether that has changed.
 struct WatchHistory: Equatable {
-  /// How long a thread watches: what an operation takes that runs at once, and the half of what a
-  /// sleep costs.
+  /// The time that a thread watches, in nanoseconds: the time of an operation that runs immediately, and half
+  /// of the cost of a sleep.
   static let nanoseconds: Int64 = 4_000
 
-  /// Waits since the last success, whether they watched or not.
+  /// The number of waits since the last success, whether the threads watched or not.
   private var failures: UInt32 = 0
 
-  /// A wait begins.
+  /// Records that a wait begins.
   ///
-  /// - Returns: Whether to watch; then ``note(hasPaidOff:)`` follows.
+  /// - Returns: Whether to watch. Then a call of ``note(hasPaidOff:)`` follows.
   mutating func next() -> Bool {
     if failures < 3 || failures % 16 == 0 { return true }
     failures &+= 1
     return false
   }
 
-  /// A thread has watched.
+  /// Records the result of a thread that has watched.
   mutating func note(hasPaidOff: Bool) { failures = hasPaidOff ? 0 : failures &+ 1 }
 }
 
 extension WatchHistory {
-  /// That of the process.
+  /// The history of the process.
   ///
-  /// A hint: of two threads that change it at the same time, one is forgotten.
+  /// This is a hint: if two threads change it at the same time, one of the changes is lost.
   private static let shared = Atomic<UInt32>(0)
 
   static func change<Result>(_ body: (inout WatchHistory) -> Result) -> Result {
@@ -188,7 +192,7 @@ extension WatchHistory {
     return body(&history)
   }
 
-  /// Whether the wait that begins on this thread is to watch; on one processor, what is waited for
-  /// couldn't run meanwhile.
+  /// Returns whether the wait that begins on this thread should watch; on one processor, the awaited work
+  /// couldn't run in the meantime.
   static func nextOfProcess() -> Bool { Processors.areSeveral && change { $0.next() } }
 }

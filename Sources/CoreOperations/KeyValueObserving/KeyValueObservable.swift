@@ -38,7 +38,7 @@ extension Operation: KeyValueObservable {
     valuesMayHaveChanged()
   }
 
-  /// Has the readiness of a parked operation looked at again.
+  /// Checks the readiness of a parked operation again.
   private func lookForReadiness() {
     guard !isLayered else { return }
     withLinks { $0.scheduler }?.reoffered(self)
@@ -66,7 +66,8 @@ extension Operation: KeyValueObservable {
     return observers
   }
 
-  /// Has an observed operation looked at when a dependency finishes, which may make it ready.
+  /// Checks the properties of an observed operation when a dependency finishes, because that may make it
+  /// ready.
   final func readinessMayFollow(_ dependency: Operation) {
     guard dependency !== self, let observers = valueObservers else { return }
     observers.keep(dependency.watchEnd { [weak self] _ in self?.valuesMayHaveChanged() })
@@ -135,7 +136,7 @@ extension KeyValueObservable {
     let record = KeyPathObserver(self, keyPath, options, changeHandler)
     observers.add(record)
     if options.contains(.initial) { record.tellInitial(self) }
-    // Otherwise a change between the first look and now would not be reported.
+    // Otherwise a change between the first read and now would not be reported.
     record.look(at: self)
     return ObservationToken { [weak observers] in observers?.remove(record) }
   }

@@ -2,14 +2,14 @@ import Synchronization
 
 /// The observers of one object's properties.
 ///
-/// Observing is by looking: whenever something may have changed, each observed property is read,
-/// and its observer is called if it has another value than the last time. So it doesn't matter
-/// whether a property is ours or an override's, and an object without observers pays one load.
+/// Observation works by reading. Whenever a property may have changed, each observed property is read, and
+/// its observer is called if the value differs from the last value. So it doesn't matter whether a property
+/// is overridden, and an object without observers pays for one load.
 final class ValueObservers: Sendable {
   private let count = Atomic<Int>(0)
   private let records = Locked<[(id: ObjectIdentifier, record: any ValueObserver)]>([])
 
-  /// Of the dependencies of an operation, which may live longer; nil once that has ended.
+  /// The watches of an operation's dependencies, which may live longer; nil once the operation has ended.
   private let watches = Locked<[EndWatch]?>([])
 
   deinit { removeWatches() }
@@ -23,13 +23,13 @@ final class ValueObservers: Sendable {
     if !isKept { watch.remove() }
   }
 
-  /// The operation has ended: nothing changes any more because of its dependencies.
+  /// Removes the watches, because a dependency can't change the properties of an operation that has ended.
   func removeWatches() {
     let old = watches.withLock { exchange(&$0, with: nil) }
     for watch in old ?? [] { watch.remove() }
   }
 
-  /// Whether there is no observer.
+  /// A Boolean value that indicates whether there is no observer.
   var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
   func add(_ record: any ValueObserver) {
@@ -47,33 +47,33 @@ final class ValueObservers: Sendable {
     if removed != nil { count.subtract(1, ordering: .acquiringAndReleasing) }
   }
 
-  /// Looks at all observed properties, in the order of observing.
+  /// Checks all observed properties, in the order in which their observers were added.
   func look(at object: AnyObject) {
     if isEmpty { return }
     for (_, record) in records.withLock({ $0 }) { record.look(at: object) }
   }
 
-  /// A property is about to change.
+  /// Notifies observers that a property is about to change.
   func announce(_ keyPath: AnyKeyPath, of object: AnyObject) {
     if isEmpty { return }
     for (_, record) in records.withLock({ $0 }) { record.announce(keyPath, of: object) }
   }
 }
 
-/// One observer of one property.
+/// The observer of one property.
 protocol ValueObserver: AnyObject, Sendable {
   func look(at object: AnyObject)
   func announce(_ keyPath: AnyKeyPath, of object: AnyObject)
 }
 
 final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked Sendable {
-  // Sendable: `last` has a lock; the key path is immutable and its arguments, if any, are the
-  // client's; the handler is Sendable.
+  // Sendable: `last` has a lock, and the handler is Sendable. The key path is immutable, and the client is
+  // responsible for its arguments.
   private let keyPath: KeyPath<Object, Value>
   private let options: ObservingOptions
   private let handler: @Sendable (Object, ObservedChange<Value>) -> Void
-  /// The value that was reported last, and whether a thread is looking; a second thread has that
-  /// one look again.
+  /// The last value that was reported, and whether a thread is checking; a second thread makes that thread
+  /// check again.
   private let last: Locked<Last>
 
   private struct Last {
@@ -102,8 +102,10 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
     )
   }
 
-  /// One thread at a time, so that values are reported in the order in which they were, and a value
-  /// that was read before a change is never reported after it.
+  /// Reads the property, and calls the observer if the value has changed.
+  ///
+  /// One thread at a time does this, so that values are reported in their order. A value that was read before
+  /// a change is never reported after the change.
   func look(at object: AnyObject) {
     guard let object = object as? Object else { return }
     let isTaken = last.withLock { last in
@@ -150,7 +152,7 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
     )
   }
 
-  /// Whether two values are the same; those that can't be compared never are.
+  /// Returns whether two values are equal; values that can't be compared never are.
   private static func areEqual(_ a: Value, _ b: Value) -> Bool {
     func compare<T: Equatable>(_ a: T) -> Bool { (b as? T).map { a == $0 } ?? false }
     guard let a = a as? any Equatable else { return false }
@@ -159,9 +161,13 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
 }
 
 extension Operation {
-  /// Whether a property was ever observed; as long as none was, this is all that changes cost.
+  /// A Boolean value that indicates whether a property was ever observed.
+  ///
+  /// Otherwise this read is the only cost of a change.
   package final var wasObserved: Bool { isObserved.load(ordering: .acquiring) }
 
-  /// Notifies observers of properties, if there are any; to be called without a lock.
+  /// Notifies observers of properties, if there are any.
+  ///
+  /// Call this method without a lock.
   package final func valuesMayHaveChanged() { valueObservers?.look(at: self) }
 }
