@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `the first decides of two that fail, or skip`() {
+  @Test func `the first of two claims that fail or skip decides`() {
     #expect(Self.refused(.fail, .fail).claimError == .busy(holders: ["holder of a"]))
     let outcome = Self.refused(.skip, .skip).outcome.map { "\($0)" }
     #expect(outcome == "skipped: “a” is held by holder of a")

@@ -15,7 +15,7 @@ import Testing
     world.finishAll(works)
   }
 
-  @Test(arguments: seeds) func `a claim is released once, however often that is called`(
+  @Test(arguments: seeds) func `releasing a claim repeatedly releases it once`(
     seed: UInt64
   ) {
     var random = Random(seed)

@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(80))
-  func `groups, their children and strangers come and go in any order`(seed: UInt64) {
+  func `groups, their children and outside operations agree with the plain model`(seed: UInt64) {
     var both = Both(seed: seed)
     // Some crowded, some with room.
     let arrivals = Int.random(in: 5...7, using: &both.random)

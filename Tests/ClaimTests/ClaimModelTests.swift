@@ -127,7 +127,7 @@ import Testing
 
   /// All orders in which four operations can come and go, if the first comes first.
   @Test(arguments: 0..<4)
-  func `every order of four`(set: Int) {
+  func `every order of four operations agrees with the plain model`(set: Int) {
     let demands = Self.sets[set]
     var count = 0
     func explore(_ events: [Int]) {

@@ -97,7 +97,7 @@ import Testing
     #expect(MutuallyExclusive("uplink").name == "uplink")
   }
 
-  @Test func `the same twice is no wait for oneself`() {
+  @Test func `claiming the same thing twice doesn't wait for itself`() {
     let world = World()
     let work = Work()
     for _ in 0..<2 { work.addClaim(MutuallyExclusive("a")) }

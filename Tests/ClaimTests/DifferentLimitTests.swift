@@ -8,7 +8,7 @@ import Testing
     Work.claiming(name, MutuallyExclusive("a", limit: limit, whenBusy: busy))
   }
 
-  @Test func `nothing starts beside an operation with the limit 1, whatever its own limit is`() {
+  @Test func `no operation starts next to a holder with the limit 1`() {
     let world = World()
     let alone = Self.claiming("alone", limit: 1)
     let others = (0..<2).map { Self.claiming("other \($0)", limit: 3) }
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test
-  func `an operation with the limit 1 waits until it is alone, and later ones wait behind it`() {
+  func `an operation with the limit 1 waits until it is alone`() {
     let world = World()
     let first = (0..<2).map { Self.claiming("first \($0)", limit: 3) }
     let alone = Self.claiming("alone", limit: 1)
@@ -41,7 +41,7 @@ import Testing
     #expect(late.kind == .succeeded)
   }
 
-  @Test func `the strictest of those that run decides, and its end lets in more`() {
+  @Test func `the strictest limit of the holders applies until its holder leaves`() {
     let world = World()
     let two = Self.claiming("two", limit: 2)
     let four = (0..<4).map { Self.claiming("four \($0)", limit: 4) }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a reader never runs beside a writer`(seed: UInt64) {
+  func `a reader never runs at the same time as a writer`(seed: UInt64) {
     let world = World(seed: seed)
     let (readers, writers) = (Counter(), Counter())
     let violations = Counter()
@@ -91,7 +91,7 @@ import Testing
     #expect(violations.count == 0)
   }
 
-  @Test func `children of a group with the limit 1 enter one at a time, whatever their own is`() {
+  @Test func `children of a group with the limit 1 enter one at a time`() {
     let world = World()
     let children = (0..<3).map { Self.claiming("c\($0)", limit: 3) }
     let group = GroupOperation(name: "group") { children }
@@ -103,7 +103,7 @@ import Testing
   }
 
   /// The group waits for the outer operation, so only the strict child's end can let that in.
-  @Test func `a strict holder whose end is enough completes no cycle`() {
+  @Test func `a strict holder completes no cycle if its end suffices`() {
     let world = World()
     let strict = Self.claiming("strict", limit: 1)
     let outer = Self.claiming("outer", limit: 3)

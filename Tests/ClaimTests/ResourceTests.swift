@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `a capacity that was lowered leaves more missing, however much that is`() {
+  @Test func `a lowered capacity increases the number of missing units`() {
     let pool = ResourcePool(capacity: .max)
     let request = ResourceUnits(.max, of: pool).requests[0]
     let resource = Self.resource(for: request)
@@ -66,7 +66,7 @@ import Testing
     #expect(resource.missing(for: part) == .max)
   }
 
-  @Test func `the strictest limit of all holders and of the newcomer decides`() {
+  @Test func `the strictest limit of all holders and the newcomer applies`() {
     for limits in [[1], [2], [3, 3], [3, 2], [2, 3], [4, 4, 3]] {
       for limit in 1...4 {
         let resource = Self.resource(for: Self.place(1))
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a release leaves room once, and forgets the limit`() {
+  @Test func `a release frees its units once and removes its limit`() {
     let resource = Self.resource(for: Self.place(1))
     let holder = Self.take(Self.place(1), of: resource)
     let part = Self.part(Self.place(3), of: resource)
@@ -93,7 +93,7 @@ import Testing
     #expect(resource.holders.isEmpty)
   }
 
-  @Test func `holders are listed in the order of taking`() {
+  @Test func `holders are listed in acquisition order`() {
     let resource = Self.resource(for: Self.place(9))
     let claims = (0..<6).map { Self.take(Self.place(9), of: resource, number: UInt64(10 - $0)) }
     let expected = claims.reversed().map { ObjectIdentifier($0) }
@@ -113,7 +113,7 @@ import Testing
     #expect(inner.room?.outermost === outer)
   }
 
-  @Test func `a group inside of a group has the stricter of their limits`() {
+  @Test func `a nested group has the stricter of both limits`() {
     let resource = Self.resource(for: Self.place(3))
     let outer = Resource(inside: Self.part(Self.place(2), of: resource))
     #expect(outer.room?.limit == 2)
@@ -121,7 +121,7 @@ import Testing
     #expect(Resource(inside: Self.part(Self.place(1), of: outer)).room?.limit == 1)
   }
 
-  @Test func `a claim meets the least obstacle only if there is room`() {
+  @Test func `a claim has the least obstacle only if there are free units`() {
     let resource = Self.resource(for: Self.place(2))
     let part = Self.part(Self.place(2), of: resource)
     let newcomer = Self.claim(Self.place(2))
@@ -137,7 +137,7 @@ import Testing
 
   // MARK: Waiters
 
-  @Test(arguments: seeds) func `waiters come in the order of their tickets`(seed: UInt64) {
+  @Test(arguments: seeds) func `waiters are ordered by their tickets`(seed: UInt64) {
     var random = Random(seed)
     var waiters = Waiters()
     var expected: [Claim] = []
@@ -163,7 +163,7 @@ import Testing
     #expect(waiters.latestTicket == .min)
   }
 
-  @Test func `the first waiter is unchecked when it moves up, and not when it joins`() {
+  @Test func `the first waiter is unchecked when it moves up rather than joins`() {
     var waiters = Waiters()
     let claims = (0..<3).map { ticket in
       let claim = Self.claim(Self.place(1))

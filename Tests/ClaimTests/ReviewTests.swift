@@ -44,7 +44,10 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `conditions that still hold let it run`(seed: UInt64, byHand: Bool) {
+  func `an operation executes if its conditions are still satisfied after the wait`(
+    seed: UInt64,
+    byHand: Bool
+  ) {
     let pair = Pair(seed: seed, byHand: byHand)
     #expect(pair.asked.count == 1)
     pair.release()
@@ -53,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: seeds, [false, true])
-  func `a condition that fails now prevents it`(seed: UInt64, byHand: Bool) {
+  func `a condition that fails after the wait prevents the operation`(seed: UInt64, byHand: Bool) {
     let pair = Pair(seed: seed, byHand: byHand)
     pair.answer.value = .failed(Flaw(1))
     pair.release()
@@ -68,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a condition that has nothing to do now skips it`(byHand: Bool) {
+  func `a condition that skips after the wait skips the operation`(byHand: Bool) {
     let pair = Pair(seed: 1, byHand: byHand)
     pair.answer.value = .skipped(reason: "late")
     pair.release()
@@ -77,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a negated immediate condition is asked again too`(byHand: Bool) {
+  func `a negated immediate condition is evaluated again after the wait`(byHand: Bool) {
     let pair = Pair(seed: 1, byHand: byHand) { NegatedCondition($0 && Immediate()) }
     #expect(pair.waiter.kind == .failed, "the opposite held")
     let other = Pair(seed: 1, byHand: byHand) {
@@ -109,7 +112,7 @@ import Testing
     #expect(waiter.kind == .succeeded)
   }
 
-  @Test func `an operation that didn't wait evaluates its condition twice, too`() {
+  @Test func `an operation that didn't wait for its claim evaluates its condition twice`() {
     let world = World()
     let asked = Counter()
     let work = Work()
@@ -125,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel while it is asked again leaves the claim to the next`(seed: UInt64) {
+  func `a cancel during reevaluation leaves the claim to the next operation`(seed: UInt64) {
     let pair = Pair(seed: seed) { inner in
       Immediate("cancels") { operation in
         let result = inner.check(operation)

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `a claim that is free decides nothing`() {
+  @Test func `a free claim doesn't influence the decision of a start`() {
     for claims in Self.lists {
       let busy = claims.filter { $0.obstacle != nil }
       let isFree = Self.decision(claims, alwaysWaits: false) == .enter

@@ -11,7 +11,7 @@ import Testing
     return work
   }
 
-  @Test func `first come, first served`() {
+  @Test func `a claim is acquired in the order of requests`() {
     let world = World()
     let works = (0..<5).map { Self.claiming("w\($0)") }
     for work in works { world.run(work) }
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(10))
-  func `a dependency that is added after it was given its claim is waited for`(seed: UInt64) {
+  func `an operation that holds a claim waits for a late dependency`(seed: UInt64) {
     let world = World(seed: seed)
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
     let work = Work.claiming("work", MutuallyExclusive("a"))
@@ -60,7 +60,7 @@ import Testing
     #expect([late, next, work].allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test func `cancelling C doesn't let B in`() {
+  @Test func `cancelling the second waiter doesn't admit the first`() {
     let world = World()
     let (a, b, c) = (Self.claiming("A"), Self.claiming("B"), Self.claiming("C"))
     for work in [a, b, c] { world.run(work) }
@@ -77,7 +77,7 @@ import Testing
     #expect(b.kind == .succeeded)
   }
 
-  @Test func `cancelling B leaves its turn to C`() {
+  @Test func `cancelling the first waiter lets the second acquire the claim`() {
     let world = World()
     let (a, b, c) = (Self.claiming("A"), Self.claiming("B"), Self.claiming("C"))
     for work in [a, b, c] { world.run(work) }
@@ -117,7 +117,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a full queue never holds a claim, and keeps its turn`() {
+  @Test func `an operation in a full queue holds no claim and keeps its place`() {
     let world = World()
     let full = world.makeQueue(limit: 1)
     let holder = Self.claiming("holder")
@@ -144,7 +144,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a dependency that is added meanwhile holds back the start, and no claim`() {
+  @Test func `a late dependency delays the start without holding the claim`() {
     let world = World()
     let holder = Self.claiming("holder")
     let waiter = Self.claiming("waiter")
@@ -168,7 +168,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a dependency that is removed again lets it start`() {
+  @Test func `an operation starts after its late dependency was removed`() {
     let world = World()
     let holder = Self.claiming("holder")
     let waiter = Self.claiming("waiter")
@@ -186,7 +186,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `a higher priority doesn't overtake in the line for a claim`() {
+  @Test func `a higher priority doesn't overtake other waiters for a claim`() {
     let world = World()
     let (a, b, c) = (Self.claiming("A"), Self.claiming("B"), Self.claiming("C"))
     c.queuePriority = .veryHigh
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a thousand behind one that stays in front all get their turn`(seed: UInt64) {
+  func `a thousand waiters behind a blocked one all acquire the claim`(seed: UInt64) {
     guard seed <= 3 else { return }
     let world = World(seed: seed)
     let stuck = world.makeQueue()
@@ -231,7 +231,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `an operation whose queue was suspended returns to its place among the waiters`(
+  func `an operation returns to its place among the waiters when its queue resumes`(
     seed: UInt64
   ) {
     let world = World(seed: seed)

@@ -122,7 +122,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a refusal counts also when another claim would be waited for`() {
+  @Test func `a busy claim refuses even if another claim would wait`() {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let other = Work.open("other")
@@ -137,7 +137,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `nobody is cancelled for one that another claim refuses`() {
+  @Test func `a refused operation cancels no holder of its other claims`() {
     let world = World()
     let holder = Self.holding("holder", in: world)
     let other = Work.open("other")
