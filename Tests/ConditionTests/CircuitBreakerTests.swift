@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [0, 10] as [Int64])
-  func `half open lets exactly one try`(cooldown: Int64) {
+  func `a half-open circuit admits exactly one probe`(cooldown: Int64) {
     let circuit = Circuit(failures: 1, cooldown: .seconds(cooldown))
     circuit.call(.failing())
     circuit.world.simulation.advance(by: .seconds(cooldown))
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `half open lets exactly one of many try that come at once`(seed: UInt64) {
+  func `a half-open circuit admits one of several simultaneous operations`(seed: UInt64) {
     let circuit = Circuit(seed: seed)
     circuit.halfOpen()
     let works = (0..<5).map { _ in Work.open() }

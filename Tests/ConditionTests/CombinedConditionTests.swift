@@ -75,7 +75,7 @@ import Testing
     #expect(await evaluate(AnyOf([]), for: Work()).errors.first is AnyOf.NoneHolds)
   }
 
-  @Test func `a silent condition asks without its prerequisite`() async {
+  @Test func `a silent condition is evaluated without its prerequisite`() async {
     let inner = Asked("inner", prerequisite: { _ in Work() }) { _ in .failed(Flaw(4)) }
     let silent = SilentCondition(inner)
     #expect(silent.dependency(for: Work()) == nil)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the prerequisites of all run before any is asked`(seed: UInt64) {
+  func `the prerequisites of a compound condition run before any part is evaluated`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let conditions = (1...2).map { number in
@@ -105,7 +105,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `prerequisites that are in a queue, or the same, are combined as well`() {
+  @Test func `a compound condition accepts queued and shared prerequisites`() {
     let world = World()
     let other = world.makeQueue()
     let queued = Work.open("queued")

@@ -63,7 +63,8 @@ import Testing
   }
 
   @Test(arguments: Nesting.allCases)
-  func `conditions of the maximum depth are waited for`(nesting: Nesting) async {
+  func `an operation waits for asynchronous conditions of the maximum depth`(nesting: Nesting) async
+  {
     let leaf = BlockCondition("leaf") {
       await Task.yield()
       return true

@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `conditions are evaluated with the limit used up, and without a slot`(seed: UInt64) {
+  func `conditions are evaluated without a slot even if the limit is used up`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let holder = Work.open()
     let probe = ConditionProbe()
@@ -221,7 +221,7 @@ import Testing
     #expect(probe.evaluationCount == 1)
   }
 
-  @Test func `a dependency that is added to a suspended queue's operation is waited for first`() {
+  @Test func `an operation in a suspended queue waits for a late dependency first`() {
     let world = World()
     world.queue.isSuspended = true
     let late = Work.open()

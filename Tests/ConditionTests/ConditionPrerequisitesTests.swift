@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [Kind.failed, .cancelled, .skipped, .succeeded])
-  func `the condition is asked whatever became of them`(kind: Kind) {
+  func `a condition is evaluated whatever its prerequisite's outcome is`(kind: Kind) {
     let world = World()
     let prerequisite = kind == .failed ? Work.failing() : Work()
     if kind == .cancelled { prerequisite.cancel() }
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `two conditions may bring the same one`(seed: UInt64) {
+  func `two conditions may return the same prerequisite`(seed: UInt64) {
     let world = World(seed: seed)
     let prerequisite = Work("prerequisite")
     let work = Work()
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `two operations may bring the same one`(seed: UInt64) {
+  func `two operations may share the same prerequisite`(seed: UInt64) {
     let world = World(seed: seed)
     let prerequisite = Work("prerequisite")
     let works = (0..<4).map { _ in Work() }
@@ -136,7 +136,7 @@ import Testing
     #expect(works.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test(.watched) func `two operations in two queues may bring the same one at the same time`()
+  @Test(.watched) func `two operations in two queues may share a prerequisite concurrently`()
     async throws
   {
     let queues = [AdvancedOperationQueue(), AdvancedOperationQueue()]
@@ -186,7 +186,7 @@ import Testing
     #expect(log.entries == ["prerequisite", "work", "barrier"])
   }
 
-  @Test func `a prerequisite of an operation that was started by hand runs too`() {
+  @Test func `a prerequisite of a manually started operation runs too`() {
     let world = World()
     let prerequisite = Work("prerequisite")
     let work = Work()
@@ -264,7 +264,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `a plain one is cancelled with the operation, and waited for if it runs elsewhere`() {
+  @Test func `a plain prerequisite is cancelled with the operation unless it runs elsewhere`() {
     let world = World()
     world.queue.isSuspended = true
     let gate = Work.open("gate")
@@ -289,7 +289,7 @@ import Testing
     #expect(other.isFinished)
   }
 
-  @Test func `a plain one that was cancelled is named with the condition that isn't satisfied`() {
+  @Test func `an unsatisfied condition's error names its cancelled plain prerequisite`() {
     let world = World()
     let prerequisite = BlockOperation {}
     prerequisite.name = "sign-in"

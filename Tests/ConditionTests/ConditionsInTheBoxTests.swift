@@ -6,19 +6,19 @@ import Testing
 @Suite struct `The conditions in the box` {
   private let operation = Work("asker")
 
-  @Test func `a block that is true holds`() async {
+  @Test func `a block condition that returns true is satisfied`() async {
     let result = await evaluate(BlockCondition("block") { true }, for: operation)
     #expect(result.isSatisfied)
   }
 
-  @Test func `a block that is false fails, and one that throws gives its error`() async {
+  @Test func `a block condition fails if it returns false or throws`() async {
     let no = await evaluate(BlockCondition { false }, for: operation)
     #expect(no.errors.first is BlockCondition.NotSatisfied)
     let thrown = await evaluate(BlockCondition { throw Flaw(3) }, for: operation)
     #expect(flaws(thrown.errors) == [3])
   }
 
-  @Test func `a block that gives a result gets the operation, and may fail or skip it`() async {
+  @Test func `a block condition with a result receives its operation and may skip it`() async {
     let named = BlockCondition("named") { operation in
       operation.name == "asker" ? .skipped(reason: "seen") : .satisfied
     }
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a negated condition turns failed and satisfied round and leaves skipped`(
+  func `a negated condition swaps failed and satisfied and keeps skipped`(
     isImmediate: Bool
   ) async {
     func negated(_ result: OperationConditionResult) async -> OperationConditionResult {
@@ -72,18 +72,18 @@ import Testing
     #expect(reason == "no need")
   }
 
-  @Test func `a file that is there`() async {
+  @Test func `an existing file satisfies FileExists`() async {
     #expect(await evaluate(FileExists("/"), for: operation).isSatisfied)
     #expect(await evaluate(FileExists("/", isReadable: true), for: operation).isSatisfied)
   }
 
-  @Test func `a file that is not there`() async {
+  @Test func `a missing file fails FileExists with its path`() async {
     let path = "/no-such-folder-of-tests/file"
     let result = await evaluate(FileExists(path), for: operation)
     #expect(result.errors.first as? FileExists.Problem == .missing(path: path))
   }
 
-  @Test func `a folder that is not there is missed as a folder`() async {
+  @Test func `a missing folder is reported as a folder`() async {
     let result = await evaluate(FileExists("/no-such-folder", kind: .folder), for: operation)
     #expect(
       result.errors.first as? FileExists.Problem
@@ -92,7 +92,7 @@ import Testing
     #expect(result.errors.map { "\($0)" } == ["There is no folder at /no-such-folder."])
   }
 
-  @Test func `a file where a folder is needed, and a folder where a file is`() async {
+  @Test func `a file in place of a folder fails FileExists and vice versa`() async {
     for kind in FileExists.Kind.allCases {
       let result = await evaluate(FileExists("/", kind: kind), for: operation)
       #expect(result.isSatisfied == (kind != .file))
@@ -108,7 +108,7 @@ import Testing
     #expect(FileExists("/", kind: .file).name == "file exists")
   }
 
-  @Test func `space is told in large units and exactly`() {
+  @Test func `free space is described in large units and exactly`() {
     func text(_ available: Int64, _ needed: Int64) -> String {
       "\(FreeSpace.Problem.tooLittle(path: "/x", available: available, needed: needed))"
     }
@@ -125,7 +125,7 @@ import Testing
     )
   }
 
-  @Test func `enough space, also for a file that is yet to be made`() async {
+  @Test func `enough free space satisfies FreeSpace even for a missing file`() async {
     #expect(await evaluate(FreeSpace(atLeast: 1, at: "/"), for: operation).isSatisfied)
     let unmade = FreeSpace(atLeast: 1, at: "/no-such-folder-of-tests/file")
     #expect(await evaluate(unmade, for: operation).isSatisfied)
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: [(999, false), (1_000, true), (1_001, true)])
-  func `space that a closure measures`(available: Int64, isEnough: Bool) {
+  func `a closure may measure the free space`(available: Int64, isEnough: Bool) {
     let paths = Log<String>()
     let space = FreeSpace(atLeast: 1_000, at: "/x") { path in
       paths.add(path)
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `a closure that can't measure the space`() {
+  @Test func `an error of the measuring closure fails FreeSpace`() {
     let flaw = FreeSpace(atLeast: 1, at: "/x") { _ in throw Flaw(7) }.check(operation)
     let notMeasured = FreeSpace.Problem.notMeasured(path: "/x", reason: "\(Flaw(7))")
     #expect(flaw.errors.first as? FreeSpace.Problem == notMeasured)
@@ -189,7 +189,7 @@ import Testing
     return (failed, cancelled, skipped, plain)
   }
 
-  @Test func `only a failed dependency is a failed one`() throws {
+  @Test func `NoFailedDependencies fails only because of failed dependencies`() throws {
     let ended = Self.ended()
     let work = Work()
     for dependency in [ended.cancelled, ended.skipped] { work.addDependency(dependency) }
@@ -203,7 +203,10 @@ import Testing
     #expect(error?.failure.isInherited == true)
   }
 
-  @Test func `only a cancelled dependency is a cancelled one, plain ones included`() throws {
+  @Test
+  func `NoCancelledDependencies fails only because of cancelled dependencies including plain ones`()
+    throws
+  {
     let ended = Self.ended()
     let work = Work()
     for dependency in [ended.failed, ended.skipped] { work.addDependency(dependency) }

@@ -261,7 +261,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `operations that there are slots for evaluate their conditions twice`(seed: UInt64) {
+  func `operations with free slots evaluate their conditions twice`(seed: UInt64) {
     let world = World(seed: seed, limit: 8)
     let question = Question()
     let works = (0..<8).map { Work.open("work \($0)") }
@@ -313,7 +313,7 @@ import Testing
     #expect(second.asked.count == 1)
   }
 
-  @Test func `an operation that has nothing to do any more cancels no holder of its claim`() {
+  @Test func `an operation that is skipped at its start doesn't cancel the claim's holder`() {
     let world = World()
     let question = Question()
     let holder = Work.claiming("holder", MutuallyExclusive("a"))
@@ -334,7 +334,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a dependency that is added meanwhile is waited for, and they are evaluated once more`(
+  func `a late dependency causes one more evaluation at the start`(
     seed: UInt64
   ) {
     let world = World(seed: seed, limit: 1)
@@ -363,7 +363,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel meanwhile keeps it from executing`(seed: UInt64) {
+  func `a cancel during reevaluation prevents execution`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let asked = Counter()
     let holder = Work.open("holder")
@@ -387,7 +387,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the operation is the current one`(seed: UInt64) {
+  func `an immediate condition sees its operation as the current one`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let others = Counter()
     let holder = Work.open("holder")

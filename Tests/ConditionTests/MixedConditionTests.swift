@@ -119,7 +119,7 @@ import Testing
     #expect("\(work.errors)".contains("“s” wasn't evaluated before the start"))
   }
 
-  @Test func `a chain of thousands is one level, is built soon, and holds`() {
+  @Test func `a compound condition of thousands of parts is one level and satisfied`() {
     let world = World()
     let count = Counter()
     var all: any OperationCondition = Immediate()

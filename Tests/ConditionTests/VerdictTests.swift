@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `The verdict of several conditions` {
   @Test(arguments: seeds)
-  func `three failing conditions give three errors in attach order`(seed: UInt64) {
+  func `three failing conditions cause three errors in attach order`(seed: UInt64) {
     let world = World(seed: seed)
     let probe = ConditionProbe()
     let work = Work()
@@ -26,7 +26,7 @@ import Testing
     #expect(work.hooks.entries == ["finished [1, 2, 3]"])
   }
 
-  @Test func `each error says which condition it comes from`() throws {
+  @Test func `each error names its condition`() throws {
     let world = World()
     let work = Work()
     work.addCondition(Immediate("weather", always: .failed(Flaw(1))))
@@ -47,7 +47,10 @@ import Testing
   ]
 
   @Test(arguments: pairs.indices, [false, true])
-  func `failed wins over skipped, skipped over satisfied`(pair: Int, isImmediate: Bool) {
+  func `a failed condition overrides skipped and a skipped one overrides satisfied`(
+    pair: Int,
+    isImmediate: Bool
+  ) {
     let (first, second, kind) = Self.pairs[pair]
     for results in [[first, second], [second, first]] {
       let world = World()
@@ -67,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `the reason of the first that has nothing to do is told`() {
+  @Test func `the reason of the first skipped condition applies`() {
     let world = World()
     let work = Work()
     work.addCondition(Asked { _ in .skipped(reason: "first") })
@@ -92,7 +95,8 @@ import Testing
     #expect(holder.isExecuting)
   }
 
-  @Test func `a marked one still waits for a dependency that came while it was asked`() {
+  @Test
+  func `an operation with a failed condition waits for a dependency added during evaluation`() {
     let world = World()
     let probe = ConditionProbe()
     let late = Work.open()
