@@ -97,7 +97,7 @@ import Testing
     #expect(delay.kind == .succeeded)
   }
 
-  @Test(.watched) func `the race of its end and a cancel has one outcome`() async throws {
+  @Test(.watched) func `a delay whose end races with a cancel has one outcome`() async throws {
     let queue = AdvancedOperationQueue()
     for _ in 0..<Effort.rounds(500) {
       let delay = DelayOperation(.nanoseconds(1))

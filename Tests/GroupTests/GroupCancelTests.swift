@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: Ending.allCases, [false, true])
-  func `a group that never starts lets its children end`(ending: Ending, hasReason: Bool) {
+  func `a group that never starts lets its children finish`(ending: Ending, hasReason: Bool) {
     let world = World()
     let first = Work("first")
     let second = Work("second")

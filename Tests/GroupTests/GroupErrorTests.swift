@@ -129,7 +129,7 @@ import Testing
     #expect(group.flawNumbers == [1])
   }
 
-  @Test func `a child that was cancelled on its own is an error`() {
+  @Test func `a child that was cancelled individually is an error of its group`() {
     let world = World()
     let (plain, reasoned) = (Work("plain"), Work("reasoned"))
     let group = GroupOperation {

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a child that says nothing is one unit, done when it has ended however`(seed: UInt64) {
+  func `a child without progress counts as one unit in any outcome`(seed: UInt64) {
     let world = World(seed: seed)
     let skipped = Work("skipped")
     skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -124,7 +124,7 @@ import Testing
     #expect(group.kind == .cancelled)
   }
 
-  @Test func `nonsense does no harm`() {
+  @Test func `invalid progress values do no harm`() {
     let world = World()
     let open = Work.open()
     let group = GroupOperation { [open, Work.open("other")] }

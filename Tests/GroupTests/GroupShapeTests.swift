@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `What a group takes in, and how many at once` {
-  @Test func `statements that attach observers or add dependencies may stand in its builder`() {
+  @Test func `a group's builder accepts statements that attach observers or add dependencies`() {
     let world = World()
     let log = Log<String>()
     let download = ResultOperation(name: "download") { 1 }
@@ -22,7 +22,7 @@ import Testing
     #expect(log.entries == ["downloaded", "parsing"])
   }
 
-  @Test func `the group of an operation is the innermost one around it`() {
+  @Test func `an operation's group is the innermost one that contains it`() {
     let world = World()
     let seen = Log<String?>()
     let look: @Sendable () -> Void = { seen.add(AdvancedOperation.current?.group?.name) }
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a limit of 0 can be raised, and any be changed while children execute`(seed: UInt64) {
+  func `a group's limit can be changed while its children execute`(seed: UInt64) {
     let world = World(seed: seed)
     let children = (0..<4).map { Work.open("c\($0)") }
     let group = GroupOperation(maxConcurrentOperationCount: 0) { children }
@@ -66,7 +66,7 @@ import Testing
     #expect(group.isFinished)
   }
 
-  @Test func `a limit that is set before the start holds`() {
+  @Test func `a group's limit that is set before the start applies`() {
     let world = World()
     let children = (0..<3).map { Work.open("c\($0)") }
     let group = GroupOperation { children }
@@ -77,7 +77,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a limit below -1 traps`() async throws {
+  @Test func `a group limit below -1 traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -102,7 +102,7 @@ import Testing
     )
   }
 
-  @Test func `a group that is added to one inside of it traps`() async throws {
+  @Test func `a group that is added to its own descendant traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -118,7 +118,7 @@ import Testing
     )
   }
 
-  @Test func `an operation and a delay have the names that they are made with`() {
+  @Test func `operations and delays have the names from their initializers`() {
     #expect(AdvancedOperation(name: "plain").name == "plain")
     #expect(DelayOperation(name: "pause", .zero).name == "pause")
     #expect(AdvancedOperation(name: nil).label == AdvancedOperation().label)

@@ -61,7 +61,7 @@ import Testing
     #expect(group.children.isEmpty)
   }
 
-  @Test func `children start with it, and not before`() {
+  @Test func `children start when their group starts`() {
     let world = World()
     let child = Work()
     let late = Work()
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `plain operations are children as well`(seed: UInt64) {
+  func `plain operations can be children of a group`(seed: UInt64) {
     let world = World(seed: seed)
     let log = Log<String>()
     let first = BlockOperation { log.add("first") }
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `groups nest`(seed: UInt64) {
+  func `groups can be nested`(seed: UInt64) {
     let world = World(seed: seed)
     let count = Counter()
     func nested(_ depth: Int) -> GroupOperation {
@@ -244,7 +244,7 @@ import Testing
     #expect(next.kind == .succeeded)
   }
 
-  @Test func `a finish from outside ends it, and it leaves when its children have ended`() {
+  @Test func `a group that is finished from outside leaves after its children`() {
     let world = World()
     let child = Work.open()
     let group = GroupOperation { child }

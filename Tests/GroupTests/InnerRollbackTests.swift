@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: 1...5)
-  func `the outer group undoes what an inner one did that succeeded`(depth: Int) {
+  func `the outer group undoes the work of an inner group that succeeded`(depth: Int) {
     let world = World()
     let log = Log<String>()
     let inner = Self.nested(depth, log)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: 1...5)
-  func `nothing is undone when all of them succeed`(depth: Int) {
+  func `nothing is undone if all groups succeed`(depth: Int) {
     let world = World()
     let log = Log<String>()
     let outer = Self.nested(depth, log)
@@ -57,7 +57,7 @@ import Testing
     #expect(!outer.onRollback {})
   }
 
-  @Test func `an inner group that fails undoes its own part, once`() {
+  @Test func `an inner group that fails undoes its own part once`() {
     let world = World()
     let log = Log<String>()
     let step = Self.step("inside", log)

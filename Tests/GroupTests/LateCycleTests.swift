@@ -28,7 +28,7 @@ import Testing
     )
   }
 
-  @Test func `an operation that was started by hand waits for a prerequisite that needs the slot`()
+  @Test func `a late slot cycle through a manually started operation's prerequisite is found`()
     async throws
   {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
@@ -50,7 +50,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a group waits behind a cycle of others, and is in none itself`() async throws {
+  @Test func `a group behind a slot cycle of other operations isn't cancelled`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let group = GroupOperation(name: "group") { Work("child") }
     hold(waitingFor: group, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)

@@ -5,7 +5,7 @@ import Testing
 
 /// What makes operations gives the value of what it ran.
 @Suite struct `The value of operations that are made` {
-  @Test func `a retry operation gives that of the attempt that succeeded`() throws {
+  @Test func `a retry operation returns the value of the successful attempt`() throws {
     let world = World()
     let retrying = RetryOperation(name: "retry", retry: .immediate.attempts(3)) { attempt in
       ResultOperation(name: "attempt") {
@@ -19,7 +19,7 @@ import Testing
     #expect(try next.result?.get() == "attempt 3, and on")
   }
 
-  @Test func `a retry operation that gives up fails what waits for its value`() {
+  @Test func `a retry operation that fails also fails operations that need its value`() {
     let world = World()
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       ResultOperation { () async throws -> Int in throw Flaw(attempt) }
@@ -31,7 +31,7 @@ import Testing
     #expect(next.kind == .failed)
   }
 
-  @Test func `attempts of several kinds give no value`() {
+  @Test func `attempts of different types return no value`() {
     let world = World()
     let retrying = RetryOperation(retry: .immediate.attempts(3)) { attempt in
       if attempt < 3 { return Work.failing() }
@@ -42,7 +42,7 @@ import Testing
     #expect(value != nil)
   }
 
-  @Test func `a repeat operation gives that of the last round that succeeded`() throws {
+  @Test func `a repeat operation returns the last successful round's value`() throws {
     let world = World()
     let repeating = RepeatOperation(times: nil) { round -> ResultOperation<Int>? in
       if round > 3 { return nil }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `chains that are made are run as a whole`(seed: UInt64) throws {
+  func `chains that closures create run as a whole`(seed: UInt64) throws {
     let world = World(seed: seed)
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
       ResultOperation(name: "first") {
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a chain that was made leaves with what made it`(seed: UInt64) {
+  func `a chain that a closure created leaves with its cancelled operation`(seed: UInt64) {
     let world = World(seed: seed)
     let first = Work.open("first")
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { _ in
@@ -101,7 +101,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `a repeat operation without rounds gives nil`() throws {
+  @Test func `a repeat operation without rounds returns nil`() throws {
     let world = World()
     let repeating = RepeatOperation(times: 0) { _ in ResultOperation { 1 } }
     world.run(repeating)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel of what makes operations cancels what goes on`(seed: UInt64) {
+  func `a cancelled creating operation cancels the operation it runs`(seed: UInt64) {
     let world = World(seed: seed)
     let made = Log<AdvancedOperation>()
     let clock = world.simulation.environment.clock
@@ -136,7 +136,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `inputs by the array come in order, however often each is there`() throws {
+  @Test func `an array of inputs keeps its order including repetitions`() throws {
     let world = World()
     let numbers = (1...5).map { number in ResultOperation(name: "\(number)") { number } }
     let sum = ResultOperation(name: "sum", afterAll: numbers + [numbers[0]]) { $0 }
@@ -148,7 +148,7 @@ import Testing
     #expect(try none.result?.get() == 0)
   }
 
-  @Test func `inputs by the array fail and skip what gets them`() {
+  @Test func `a failed or skipped input in an array fails or skips the operation`() {
     let world = World()
     let good = ResultOperation { 1 }
     let bad = ResultOperation(name: "bad") { () async throws -> Int in throw Flaw(4) }

@@ -86,7 +86,7 @@ import Testing
   enum Place: CaseIterable, Sendable { case collecting, failingFast }
 
   @Test(arguments: Place.allCases)
-  func `a group counts no failure that was recovered from`(place: Place) throws {
+  func `a group doesn't count a failure that was recovered from`(place: Place) throws {
     let world = World()
     let work = Self.failing()
     let recovery = work.recover { _ in 2 }
@@ -114,7 +114,7 @@ import Testing
     #expect(slow.kind == (place == .collecting ? .succeeded : .cancelled))
   }
 
-  @Test func `a group that has not got the recovery fails fast`() {
+  @Test func `a group without the recovery operation fails fast`() {
     let world = World()
     let work = Self.failing()
     let recovery = work.recover { _ in 2 }
@@ -126,7 +126,7 @@ import Testing
     withExtendedLifetime(recovery) {}
   }
 
-  @Test func `a group counts the failure when the recovery is cancelled`() {
+  @Test func `a group counts the failure if its recovery is cancelled`() {
     let world = World()
     let work = Self.failing()
     let recovery = work.recover { _ in 2 }
@@ -136,7 +136,7 @@ import Testing
     #expect(group.flawNumbers.sorted() == [1, 5])
   }
 
-  @Test func `a scope counts no failure that was recovered from`() async throws {
+  @Test func `a scope doesn't count a failure that was recovered from`() async throws {
     let value = try await withOperations { scope in
       let work = scope.add(Self.failing())
       return try await scope.add(work.recover { _ in 2 }).value

@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the interval counts from one beginning to the next`(seed: UInt64) {
+  func `the interval of a repetition counts from beginning to beginning`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let repeating = RepeatOperation(times: 4, every: .seconds(10)) { _ in
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a round that takes longer is followed at once, and nothing is made up for`(seed: UInt64) {
+  func `a round that exceeds its interval is followed immediately by the next`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let durations = [3, 25, 3, 3]
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a pause counts from the end of one round to the beginning of the next`(seed: UInt64) {
+  func `the pause of a repetition counts from end to beginning`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let durations = [3, 25, 3, 3]
@@ -78,7 +78,7 @@ import Testing
     #expect(begins.entries == [0, 13, 48, 61].map { .seconds($0) })
   }
 
-  @Test func `an interval and a pause both apply`() {
+  @Test func `an interval and a pause of a repetition both apply`() {
     let world = World()
     let begins = Log<Duration>()
     let durations = [1, 9, 30, 1]
@@ -115,7 +115,8 @@ import Testing
   }
 
   @Test(arguments: [4, 9, 10, 25], [false, true])
-  func `a wait that ends late moves all later rounds`(lateness: Int, hasPause: Bool) {
+  func `a wait between rounds that ends late moves all later rounds`(lateness: Int, hasPause: Bool)
+  {
     let world = World()
     var environment = world.simulation.environment
     environment.clock = OperationClock(
@@ -136,7 +137,7 @@ import Testing
     #expect(begins.entries == [0, 10, late, late + 10, late + 20].map { .seconds($0) })
   }
 
-  @Test func `a failed round is the last`() {
+  @Test func `a failed round is the last of its repetition`() {
     let world = World()
     let repeating = RepeatOperation(name: "repeat", times: 5) { round in
       round == 3 ? Work.failing("third", 7) : Work()
@@ -147,7 +148,7 @@ import Testing
     #expect(repeating.origins == [.child("third", .body)])
   }
 
-  @Test func `a hook may go on after an error, or replace it`() {
+  @Test func `a hook may continue a repetition after an error or replace the error`() {
     let world = World()
     let asked = Log<String>()
     let repeating = RepeatOperation(times: nil) { round in Work.failing("round \(round)", round) }
@@ -161,7 +162,7 @@ import Testing
     #expect(repeating.origins == [.child("round 3", .body)])
   }
 
-  @Test func `a round that somebody cancelled is the last, and one that was skipped is not`() {
+  @Test func `a cancelled round ends its repetition and a skipped one doesn't`() {
     let world = World()
     let made = Counter()
     let repeating = RepeatOperation(times: 5) { round in
@@ -181,7 +182,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel reaches the round that is going on`(seed: UInt64) {
+  func `a cancelled repetition cancels its current round`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let children = Log<AdvancedOperation>()
@@ -202,7 +203,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel ends the wait for the next round`(seed: UInt64) {
+  func `a cancel ends a repetition's wait for the next round`(seed: UInt64) {
     let world = World(seed: seed)
     let begins = Log<Duration>()
     let repeating = RepeatOperation(every: .seconds(3_600)) { _ in

@@ -52,7 +52,7 @@ import Testing
     )
   }
 
-  @Test func `the policy sees the error of the attempt`() {
+  @Test func `a retry policy receives the error of the attempt`() {
     let world = World()
     let seen = Log<String>()
     let policy = RetryPolicy { count, error in
@@ -71,7 +71,7 @@ import Testing
     #expect(retrying.kind == .succeeded)
   }
 
-  @Test func `an attempt that somebody cancelled has failed`() {
+  @Test func `an attempt that was cancelled individually has failed`() {
     let world = World()
     let seen = Log<String>()
     let policy = RetryPolicy { _, error in
@@ -110,7 +110,7 @@ import Testing
     #expect(retrying.flawNumbers == [0, 2])
   }
 
-  @Test func `an attempt that was skipped is the last, and no error`() {
+  @Test func `an attempt that was skipped is the last and isn't an error`() {
     let world = World()
     let made = Counter()
     let retrying = RetryOperation(retry: .immediate.attempts(3)) { _ in
@@ -127,7 +127,7 @@ import Testing
   // MARK: Cancelling
 
   @Test(arguments: seeds)
-  func `a cancel reaches the attempt that is going on`(seed: UInt64) {
+  func `a cancelled retry cancels its current attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let attempts = Log<AdvancedOperation>()
     let retrying = RetryOperation(retry: .constant(.seconds(10)).attempts(9)) { attempt in
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel ends the wait for the next attempt`(seed: UInt64) {
+  func `a cancel ends a retry's wait for the next attempt`(seed: UInt64) {
     let world = World(seed: seed)
     let made = Counter()
     let retrying = RetryOperation(retry: .constant(.seconds(3_600)).attempts(9)) { _ in
@@ -193,7 +193,7 @@ import Testing
     #expect(made.count == 0)
   }
 
-  @Test func `finish() from outside ends it after the attempt that is going on`() {
+  @Test func `a retry that is finished from outside ends after its current attempt`() {
     let world = World()
     let open = Work.open()
     let made = Counter()
@@ -228,7 +228,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `attempts take their own claims, and give them back in between`(seed: UInt64) {
+  func `attempts acquire their own claims and release them in between`(seed: UInt64) {
     let world = World(seed: seed)
     let other = Work("other")
     other.addClaim(MutuallyExclusive("a"))
@@ -249,7 +249,7 @@ import Testing
   // MARK: Time limits
 
   @Test(arguments: seeds)
-  func `an attempt that takes too long is cancelled, and tried again`(seed: UInt64) {
+  func `an attempt that takes too long is cancelled and retried`(seed: UInt64) {
     let world = World(seed: seed)
     let policy = RetryPolicy.constant(.seconds(1)).attempts(3).attemptTimeout(.seconds(5))
     let retrying = RetryOperation(retry: policy) { attempt in
@@ -274,7 +274,7 @@ import Testing
     )
   }
 
-  @Test func `a timeout reaches what the attempt produced, and not the next attempt`() {
+  @Test func `an attempt's timeout cancels its produced operations and not the next attempt`() {
     let world = World()
     let produced = Log<AdvancedOperation>()
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
@@ -293,7 +293,7 @@ import Testing
     #expect(world.simulation.now == .seconds(9))
   }
 
-  @Test func `the deadline cancels the attempt that is going on, and is the end`() {
+  @Test func `the total timeout cancels the current attempt and ends the retry`() {
     let world = World()
     let made = Counter()
     let policy = RetryPolicy.immediate.attempts(100)
@@ -381,7 +381,7 @@ import Testing
   }
 
   @Test(arguments: Ending.allCases)
-  func `an attempt is repeated for its own errors, and not for those of what it produced`(
+  func `an attempt is retried for its own errors and not its produced operations' errors`(
     ending: Ending
   ) {
     let world = World()

@@ -91,7 +91,7 @@ import Testing
     #expect(group.origins.last == .body)
   }
 
-  @Test func `a cancel that comes meanwhile makes the group cancelled`() {
+  @Test func `a cancel during a rollback makes the group cancelled`() {
     let world = World()
     let gate = Gate()
     let group = GroupOperation { Work.failing() }
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the current operation is the group`(seed: UInt64) {
+  func `a rollback sees its group as the current operation`(seed: UInt64) {
     let world = World(seed: seed)
     let seen = Log<String?>()
     let failing = ResultOperation(name: "child") { () async throws -> Int in throw Flaw(1) }

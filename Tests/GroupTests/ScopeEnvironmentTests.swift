@@ -42,7 +42,7 @@ import Testing
     #expect(domain === ClaimDomain.shared)
   }
 
-  @Test func `the environment that is given counts`() throws {
+  @Test func `a scope uses the environment that it is given`() throws {
     let (world, other) = (World(), OperationEnvironment(claimDomain: ClaimDomain()))
     let body = ResultOperation {
       try await withOperations(environment: other) { $0.environment.claimDomain }
@@ -52,7 +52,7 @@ import Testing
     #expect(try body.result?.get() === other.claimDomain)
   }
 
-  @Test func `the observers of the queue see what runs in a body's scope`() {
+  @Test func `a queue's observers are notified of operations in a body's scope`() {
     let world = World()
     let recorder = RecordingObserver()
     world.queue.addObserver(recorder)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a limit bounds how many of its operations execute at once`(seed: UInt64) throws {
+  func `a scope's limit bounds the number of executing operations`(seed: UInt64) throws {
     let world = World(seed: seed)
     let running = Locked((now: 0, most: 0))
     try world.simulation.run {
@@ -100,7 +100,7 @@ import Testing
     #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
   }
 
-  @Test func `cancelling all with a reason is an error of the scope, and more may follow`() throws {
+  @Test func `cancelling a scope's operations with a reason is one of its errors`() throws {
     let world = World()
     let (held, later) = (Work.open("held"), Work("later"))
     let failure = #expect(throws: OperationFailure.self) {

@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `operations may add more while the scope ends`(seed: UInt64) {
+  func `operations may add others while their scope ends`(seed: UInt64) {
     let world = World(seed: seed)
     let depth = Counter()
     @Sendable func grow(_ scope: OperationScope, _ left: Int) {
@@ -111,7 +111,7 @@ import Testing
   // MARK: Errors
 
   @Test(arguments: seeds)
-  func `a failing operation doesn't cancel its siblings, and is thrown`(seed: UInt64) {
+  func `a failing operation in a scope doesn't cancel its siblings and is thrown`(seed: UInt64) {
     let world = World(seed: seed)
     let slow = DelayOperation(.seconds(60))
     let (result, _) = Self.scope(world) { scope in
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `root causes are thrown once, and the rest is counted`(seed: UInt64) {
+  func `a scope throws root causes once and counts the other operations`(seed: UInt64) {
     let world = World(seed: seed)
     let (result, _) = Self.scope(world) { scope in
       let first = scope.add(ResultOperation<Int>(name: "first") { throw Flaw(1) })
@@ -147,7 +147,7 @@ import Testing
     )
   }
 
-  @Test func `a group has counted its own`() {
+  @Test func `a failed group in a scope counts its own unexecuted children`() {
     let world = World()
     let (result, _) = Self.scope(world) { scope in
       let first = ResultOperation<Int>(name: "first") { throw Flaw(1) }
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a throwing body cancels what still runs, and throws its error`(seed: UInt64) {
+  func `a scope whose body throws cancels running operations and throws the error`(seed: UInt64) {
     let world = World(seed: seed)
     let slow = DelayOperation(.seconds(60))
     let waiting = Work("waiting")
@@ -223,7 +223,7 @@ import Testing
   // MARK: Cancelling
 
   @Test(arguments: seeds)
-  func `cancelling the task cancels the scope, and waits for it`(seed: UInt64) {
+  func `cancelling the task cancels its scope and waits for it`(seed: UInt64) {
     let world = World(seed: seed)
     let slow = DelayOperation(.seconds(60))
     let waiting = Work("waiting")
@@ -264,7 +264,7 @@ import Testing
     #expect(flaws(Self.failure(result)?.errors ?? []) == [1])
   }
 
-  @Test func `a cancel that comes when all is done changes nothing`() {
+  @Test func `a cancel after all operations of a scope finished changes nothing`() {
     let world = World()
     let gate = Gate()
     let (result, task) = Self.scope(world) { scope in
@@ -357,7 +357,7 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test func `a cancel that cuts nothing short because the last end is decided changes nothing`() {
+  @Test func `a cancel that stops no operation of a scope changes nothing`() {
     let world = World()
     let task = Changing<Task<Void, Never>?>(nil)
     let last = Work("last")

@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test(arguments: 0..<3)
-  func `a group that needs its own child is in a cycle of its own`(order: Int) {
+  func `a group that needs its own child completes a cycle`(order: Int) {
     let world = World()
     let (child, between) = (Work("child"), Work("between"))
     let group = GroupOperation(name: "group")
@@ -166,7 +166,7 @@ import Testing
     #expect(order == 2 || group.cancellationReason is OperationCycleError)
   }
 
-  @Test func `a group that needs a child of its own that was cancelled leaves`() {
+  @Test func `a group that needs its own cancelled child leaves`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }
