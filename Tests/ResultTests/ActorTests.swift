@@ -14,7 +14,7 @@ import Testing
     func wait(for gate: Gate) { gate.pass() }
   }
 
-  @Test func `all go on after it, when many come at once`() async throws {
+  @Test func `many operations that use an actor at the same time all finish`() async throws {
     let queue = AdvancedOperationQueue()
     let meter = Meter()
     for _ in 0..<100 {
@@ -28,7 +28,7 @@ import Testing
     #expect(await meter.count == 800)
   }
 
-  @Test func `all go on after it in their conditions, children and closures`() async throws {
+  @Test func `conditions, children and closures that use an actor all finish`() async throws {
     let queue = AdvancedOperationQueue()
     let meter = Meter()
     for _ in 0..<50 {

@@ -56,7 +56,7 @@ private enum Blocked {
 
 @Suite(.watched, .heavy, .needsThreadPool("All threads of tasks are blocked."))
 struct `While others block all threads of tasks` {
-  @Test func `a thousand workflows of bodies that suspend end`() async {
+  @Test func `suspending bodies finish although other code blocks all task threads`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, queue in
         let first = ResultOperation {
@@ -73,7 +73,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `conditions that suspend and their prerequisites end`() async {
+  @Test func `suspending conditions and prerequisites finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { _, _ in
         let work = ResultOperation { await Task.yield() }
@@ -91,7 +91,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `attempts, with and without a limit, and the waits between them end`() async {
+  @Test func `attempts with delays and timeouts finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, _ in
         let attempts = Counter()
@@ -108,7 +108,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `rounds, delays and operations that are tried again end`() async {
+  @Test func `rounds, delays and retries finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { _, queue in
         let delay = DelayOperation(.milliseconds(1))
@@ -130,7 +130,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `groups and what they roll back end`() async {
+  @Test func `groups and their rollbacks finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run(.failed) { number, _ in
         let group = GroupOperation()
@@ -150,7 +150,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `timeouts end what takes too long`() async {
+  @Test func `timeouts cancel operations on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run(.cancelled) { _, _ in
         let work = ResultOperation {
@@ -164,7 +164,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `scopes, events and operations that are made in bodies end`() async {
+  @Test func `scopes, events and nested operations finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, _ in
         ResultOperation {
@@ -198,7 +198,7 @@ struct `While others block all threads of tasks` {
     }
   }
 
-  @Test func `tasks of a body end, in groups and with async let`() async {
+  @Test func `child tasks of bodies finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, _ in
         ResultOperation {
@@ -220,7 +220,8 @@ struct `While others block all threads of tasks` {
     return number
   }
 
-  @Test func `queues on other executors, async closures and starts by hand end`() async {
+  @Test
+  func `other executors, async closures and manual starts finish on a blocked task pool`() async {
     await #expect(processExitsWith: .success) {
       let other = AdvancedOperationQueue()
       other.underlyingQueue = DispatchQueue(label: "one thread")

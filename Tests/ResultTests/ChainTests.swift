@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `an inherited failure goes down a chain`(seed: UInt64) {
+  func `an inherited failure passes along a chain`(seed: UInt64) {
     let world = World(seed: seed)
     let first = ResultOperation(name: "first") { () async throws -> Int in throw Flaw(1) }
     let second = first.then(name: "second") { $0 }
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `a failed predecessor wins over a skipped one`() {
+  @Test func `a failed predecessor overrides a skipped one`() {
     let world = World()
     let skipped = ResultOperation(name: "skipped") { 1 }
     skipped.addCondition(Immediate(always: .skipped(reason: "no need")))
@@ -108,7 +108,7 @@ import Testing
     #expect(next.origins == [.dependency("failing")])
   }
 
-  @Test func `no condition is asked when a predecessor has no value`() {
+  @Test func `an operation whose predecessor has no value evaluates no condition`() {
     let world = World()
     let failing = ResultOperation(name: "failing") { () async throws -> Int in throw Flaw(1) }
     let probe = ConditionProbe()
@@ -135,7 +135,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a cancelled successor doesn't wait for them`() {
+  @Test func `a cancelled successor doesn't wait for its inputs`() {
     let world = World()
     let gate = Gate()
     let slow = ResultOperation {

@@ -37,7 +37,7 @@ import Testing
     #expect(inner.outcome?.isSuccess == true)
   }
 
-  @Test func `a child that waits for its group, or for what waits for that`()
+  @Test func `a child that awaits its own group fails with a cycle error`()
     async throws
   {
     let queue = AdvancedOperationQueue()
@@ -63,7 +63,7 @@ import Testing
     #expect(longer.path == ["other", "after", "group", "other"])
   }
 
-  @Test func `a child of a group that waits for the body`() async throws {
+  @Test func `a body that awaits a child of a waiting group fails with a cycle`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     let child = ResultOperation(name: "child") { 1 }
@@ -95,7 +95,7 @@ import Testing
     #expect(group.outcome?.isSuccess == true)
   }
 
-  @Test func `the queue of an async body`() async throws {
+  @Test func `an async body sees its queue as the current one`() async throws {
     let queue = AdvancedOperationQueue()
     let operation = ResultOperation { OperationQueue.current === queue }
     queue.addOperation(operation)

@@ -134,7 +134,7 @@ import Testing
   // MARK: Barriers
 
   @Test(arguments: seeds)
-  func `a barrier behind it waits for its end, and doesn't keep it`(seed: UInt64) {
+  func `a barrier waits for an operation between attempts without delaying it`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let clock = world.simulation.environment.clock
     let (times, barriers, others) = (Log<Duration>(), Log<Duration>(), Log<Duration>())

@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a value that comes after a cancel is dropped`(seed: UInt64) async throws {
+  func `a value that is returned after a cancel is dropped`(seed: UInt64) async throws {
     let world = World(seed: seed)
     let gate = Gate()
     let work = ResultOperation {
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel cancels the task, whose CancellationError adds nothing`(seed: UInt64) {
+  func `a cancel cancels the task and its CancellationError isn't an error`(seed: UInt64) {
     let world = World(seed: seed)
     let work = ResultOperation {
       guard let clock = AdvancedOperation.current?.environment.clock else { return }
@@ -125,7 +125,7 @@ import Testing
     #expect(work.errors.first is CancellationError)
   }
 
-  @Test func `a cancel before it starts runs no body`() {
+  @Test func `an operation that is cancelled before its start runs no body`() {
     let world = World()
     let ran = Counter()
     let work = ResultOperation { ran.add() }
@@ -178,7 +178,7 @@ import Testing
 
   // MARK: Waiting for the value
 
-  @Test func `cancelling the wait leaves the operation alone`() async throws {
+  @Test func `cancelling a wait for a value leaves the operation alone`() async throws {
     let queue = AdvancedOperationQueue()
     let (entered, leave) = (Gate(), Gate())
     let work = ResultOperation {
@@ -196,7 +196,7 @@ import Testing
     #expect(try await work.value == 1)
   }
 
-  @Test func `many may wait for the same value`() async throws {
+  @Test func `many tasks may wait for the same value`() async throws {
     let queue = AdvancedOperationQueue()
     let gate = Gate()
     let work = ResultOperation {
@@ -215,7 +215,7 @@ import Testing
   // MARK: The current operation
 
   @Test(arguments: seeds)
-  func `the body reaches its operation, also after a suspension`(seed: UInt64) {
+  func `a body sees its operation as current even after a suspension`(seed: UInt64) {
     let world = World(seed: seed)
     let works = (0..<4).map { number in
       ResultOperation(name: "w\(number)") {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `an attempt that takes too long has failed`(seed: UInt64) {
+  func `an attempt that exceeds its timeout has failed`(seed: UInt64) {
     let world = World(seed: seed)
     let policy = RetryPolicy.constant(.seconds(1)).attempts(3).attemptTimeout(.seconds(5))
     let work = Self.slow(world, [60, 60, 4], policy)
@@ -54,7 +54,7 @@ import Testing
     #expect(work.errors.last as? Flaw == Flaw(1))
   }
 
-  @Test func `a value that comes nonetheless is taken`() {
+  @Test func `a value that an attempt returns after its timeout is used`() {
     let world = World()
     let clock = world.simulation.environment.clock
     let work = ResultOperation(retry: .immediate.attempts(3).attemptTimeout(.seconds(5))) {
@@ -66,7 +66,7 @@ import Testing
     #expect(world.simulation.now == .seconds(5))
   }
 
-  @Test func `the policy is asked about a timeout like about any other error`() {
+  @Test func `the policy decides about a timeout like any other error`() {
     let world = World()
     let policy = RetryPolicy.immediate.attempts(9).attemptTimeout(.seconds(5))
       .when { !($0 is OperationTimeout) }
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel of the operation reaches a limited attempt`(seed: UInt64) {
+  func `a cancelled operation cancels an attempt with a timeout`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Self.slow(world, [60], .immediate.attempts(3).attemptTimeout(.seconds(50)))
     world.queue.addOperation(work)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `the deadline ends the attempt that is going on, and all`(seed: UInt64) {
+  func `the total timeout ends the current attempt and the operation`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Self.slow(world, [10, 60], .immediate.attempts(9).totalTimeout(.seconds(25)))
     world.run(work)
@@ -115,7 +115,7 @@ import Testing
     #expect(work.flawNumbers == [1, 1, 1])
   }
 
-  @Test func `the shorter limit counts`() {
+  @Test func `the shorter of two timeouts applies`() {
     let world = World()
     let policy = RetryPolicy.immediate.attempts(1)
       .attemptTimeout(.seconds(9)).attemptTimeout(.seconds(3)).attemptTimeout(.seconds(5))
@@ -157,12 +157,12 @@ import Testing
     #expect(run.elements.map(\.origin) == (1...3).map { .attempt($0, .body) })
   }
 
-  @Test func `a negative delay is none`() {
+  @Test func `a negative delay means no delay`() {
     var run = RetryRun(RetryPolicy { _, _ in .seconds(-5) }, now: .zero)
     #expect(Self.next(&run, after: 3) == .attempt(at: .seconds(3)))
   }
 
-  @Test func `limits are those of the attempt, or what is left until the deadline`() {
+  @Test func `an attempt's limit is its own timeout or the remaining total`() {
     let policy = RetryPolicy.immediate.attempts(9)
       .attemptTimeout(.seconds(10)).totalTimeout(.seconds(25))
     let run = RetryRun(policy, now: .seconds(100))

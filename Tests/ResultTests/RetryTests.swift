@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: 1...20)
-  func `jitter waits a part of it`(seed: UInt64) {
+  func `jitter shortens each delay at random`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
     let policy = RetryPolicy.exponential(.seconds(8)).jittered().attempts(4)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `jitter is the environment's chance`() {
+  @Test func `jitter uses the environment's random numbers`() {
     let world = World()
     var environment = world.simulation.environment
     environment.random = { 1 << 63 }
@@ -83,7 +83,7 @@ import Testing
     #expect(world.simulation.now == .seconds(4))
   }
 
-  @Test func `jitter takes the environment's chance for every policy, closures too`() {
+  @Test func `jitter uses the environment's random numbers for every policy`() {
     let policies: [RetryPolicy] = [
       .constant(.seconds(8)).attempts(2), .linear(.seconds(8)).totalTimeout(.seconds(100)),
       .exponential(.seconds(8)).attempts(2), RetryPolicy { _, _ in .seconds(8) },
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `jitter of no delay, and of giving up, is the same`() {
+  @Test func `jitter changes neither missing delays nor giving up`() {
     let world = World()
     let work = Self.flaky(world, failures: 9, .immediate.attempts(3).jittered())
     world.run(work)
@@ -118,7 +118,7 @@ import Testing
     #expect(world.simulation.now == .seconds(59))
   }
 
-  @Test func `a day of back-off takes no time`() {
+  @Test func `a day of retry delays takes no real time`() {
     let world = World()
     let policy = RetryPolicy.constant(.seconds(3_600)).attempts(25)
     let work = Self.flaky(world, failures: 24, policy)
@@ -127,7 +127,7 @@ import Testing
     #expect(world.simulation.now == .seconds(86_400))
   }
 
-  @Test func `a closure sees the count and the error, and may give up`() {
+  @Test func `a policy's closure receives the count and the error and may give up`() {
     let world = World()
     let seen = Log<[Int]>()
     let policy = RetryPolicy { count, error in
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel between attempts ends it at once`(seed: UInt64) {
+  func `a cancel between attempts ends the operation immediately`(seed: UInt64) {
     let world = World(seed: seed)
     let times = Log<Duration>()
     let work = Self.flaky(
@@ -169,7 +169,7 @@ import Testing
     #expect(world.simulation.now == .seconds(90))
   }
 
-  @Test func `a cancel during an attempt is the last`() {
+  @Test func `an attempt that is cancelled is the last`() {
     let world = World()
     let gate = Gate()
     let attempts = Counter()
@@ -187,7 +187,7 @@ import Testing
     #expect(work.errors.isEmpty)
   }
 
-  @Test func `slot and claims are kept between attempts`() {
+  @Test func `an operation keeps slot and claims between attempts by default`() {
     let world = World(limit: 1)
     let work = Self.flaky(world, failures: 1, .constant(.seconds(10)).attempts(2))
     work.addClaim(MutuallyExclusive("a"))
@@ -204,7 +204,7 @@ import Testing
     #expect((try? claiming.result?.get()) == .seconds(10))
   }
 
-  @Test func `a timeout covers all attempts`() {
+  @Test func `a timeout of the operation covers all attempts`() {
     let world = World()
     let work = Self.flaky(world, failures: 100, .constant(.seconds(10)).attempts(100))
     work.addObserver(TimeoutObserver(.seconds(25)))
@@ -215,7 +215,7 @@ import Testing
     #expect(world.simulation.now == .seconds(25))
   }
 
-  @Test func `successors and packs may be tried again too`() {
+  @Test func `successors and operations with several inputs may be retried too`() {
     let world = World()
     let attempts = Counter()
     let first = ResultOperation { 1 }

@@ -21,7 +21,7 @@ import Testing
     if case .skipped(let reason) = operation.outcome { reason } else { nil }
   }
 
-  @Test func `an async body throws that there is nothing to do, which is no error`() {
+  @Test func `an async body may throw a skip that isn't an error`() {
     let world = World()
     let download = Self.download(world)
     world.run(download)
@@ -34,7 +34,7 @@ import Testing
     #expect(failure.elements.map(\.origin) == [.skipped(reason: Self.reason)])
   }
 
-  @Test func `execute() says so itself, or hands on what was thrown`() {
+  @Test func `an execute override may skip or pass on a thrown skip`() {
     let world = World()
     let works = [
       Work { $0.skip(reason: Self.reason) },
@@ -77,7 +77,7 @@ import Testing
     #expect(strict.kind == .failed)
   }
 
-  @Test func `observers, events, the log and the timeline know it`() async {
+  @Test func `observers, events, log and timeline report a skip from a body`() async {
     let world = World()
     let download = Self.download(world)
     let lines = Log<String>()
@@ -104,7 +104,7 @@ import Testing
     #expect(reason == Self.reason)
   }
 
-  @Test func `a group has no error of it, and counts it as done`() {
+  @Test func `a group counts a skipped child as finished without an error`() {
     let world = World()
     let download = Self.download(world)
     let undone = Counter()
@@ -128,7 +128,7 @@ import Testing
     #expect(group.origins == [.child("failing", .body)])
   }
 
-  @Test func `a scope has no error of it`() async throws {
+  @Test func `a scope has no error from a skipped operation`() async throws {
     try await withOperations { scope in
       scope.add(ResultOperation { throw OperationSkipped(reason: Self.reason) })
     }
@@ -167,7 +167,8 @@ import Testing
     #expect(rounds.count == 3)
   }
 
-  @Test(arguments: seeds) func `a cancel wins, and the reason stays the only error`(seed: UInt64) {
+  @Test(arguments: seeds)
+  func `a cancel overrides a skip and keeps its reason as the only error`(seed: UInt64) {
     let world = World(seed: seed)
     let body = ResultOperation(name: "body") {
       AdvancedOperation.current?.cancel(withError: Flaw(1))
@@ -185,7 +186,7 @@ import Testing
     #expect([body, open, pending].map(\.flawNumbers) == [[1], [1], []])
   }
 
-  @Test func `errors win`() {
+  @Test func `errors override a skip`() {
     let world = World()
     let work = Work { $0.finish(withErrors: [OperationSkipped(reason: Self.reason), Flaw(1)]) }
     world.run(work)
@@ -193,7 +194,7 @@ import Testing
     #expect(work.flawNumbers == [1])
   }
 
-  @Test func `the first end counts`() {
+  @Test func `the first of a skip and a finish applies`() {
     let world = World()
     let skipped = Work { work in
       work.skip(reason: Self.reason)
@@ -226,7 +227,7 @@ import Testing
     #expect(Self.reason(of: catches) == Self.reason)
   }
 
-  @Test func `a probe that finds nothing to do closes the circuit`() {
+  @Test func `a probe that is skipped by its body closes the circuit`() {
     let world = World()
     let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(10))
     let failing = Work.failing("failing")
@@ -242,7 +243,8 @@ import Testing
     #expect(breaker.state == .closed)
   }
 
-  @Test(arguments: seeds) func `a skip from outside ends it while the body goes on`(seed: UInt64) {
+  @Test(arguments: seeds)
+  func `a skip from outside ends the operation while its body runs`(seed: UInt64) {
     let world = World(seed: seed)
     let clock = world.simulation.environment.clock
     let work = ResultOperation(name: "work") {
@@ -259,8 +261,8 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test(arguments: seeds) func `an observer of the start skips it before it executes`(seed: UInt64)
-  {
+  @Test(arguments: seeds)
+  func `an observer of the start may skip the operation before it executes`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work("work")
     work.onStart { $0.skip(reason: Self.reason) }
@@ -269,7 +271,7 @@ import Testing
     #expect(!work.didExecute)
   }
 
-  @Test func `a group that is skipped undoes what its children did`() {
+  @Test func `a skipped group undoes its children's work`() {
     let world = World()
     let undone = Counter()
     let child = Work("child")

@@ -128,7 +128,7 @@ private enum Trace {
     #expect(ids.entries == expected + expected + expected)
   }
 
-  @Test(.watched) func `conditions find their own operation, and not that whose body made it`()
+  @Test(.watched) func `conditions see their own operation instead of the creating one`()
     async throws
   {
     let queue = AdvancedOperationQueue()
@@ -151,7 +151,8 @@ private enum Trace {
     #expect(seen.entries == ["trace inner"])
   }
 
-  @Test(.watched) func `a cancel reaches the conditions, and the body never runs`() async throws {
+  @Test(.watched)
+  func `a cancel reaches conditions with task-locals and prevents the body`() async throws {
     let (asked, ended) = (Gate(), Gate())
     let work = await Self.traced {
       let work = ResultOperation { Issue.record("it ran") }
@@ -307,7 +308,7 @@ private enum Trace {
     await live.none()
   }
 
-  @Test(.watched) func `a body finds its queue as the current one`() async throws {
+  @Test(.watched) func `a body sees its own queue instead of the creator's`() async throws {
     let queue = AdvancedOperationQueue()
     let other = OperationQueue()
     let inner = Changing<ResultOperation<Bool>?>(nil)
