@@ -5,7 +5,7 @@ import CoreOperations
 import Testing
 
 @Suite(.watched) struct `Why isn't it running, in a cycle` {
-  @Test func `operations that wait for each other in no queue are a cycle`() {
+  @Test func `unqueued operations that wait for each other are explained as a cycle`() {
     let (a, b, c) = (Work("a"), Work("b"), Work("c"))
     a.addDependency(b)
     b.addDependency(c)
@@ -50,8 +50,7 @@ import Testing
     #expect(after.kind == .succeeded)
   }
 
-  @Test func `a child, its group, and what the group waits for are a cycle before they are added`()
-  {
+  @Test func `an unqueued child, its group and the group's dependency are a cycle`() {
     let (child, before) = (Work("child"), Work("before"))
     let group = GroupOperation(name: "group") { child }
     group.addDependency(before)
@@ -61,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `a child that waits for what waits for its group is in a cycle as well`() {
+  @Test func `a child that waits for its group's dependent is explained as a cycle`() {
     let (child, after) = (Work("child"), Work("after"))
     let group = GroupOperation(name: "group") { child }
     after.addDependency(group)
@@ -71,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `several that need the same are no cycle`() {
+  @Test func `several operations with one common dependency aren't a cycle`() {
     let first = Work("first")
     let middle = (0..<5).map { Work("\($0)") }
     let last = Work("last")
@@ -83,7 +82,7 @@ import Testing
     #expect(last.explain().rootCauses.map(\.operations) == [[last] + middle + [first]])
   }
 
-  @Test func `a long chain behind a cycle is followed once`() {
+  @Test func `the explanation follows a long chain behind a cycle once`() {
     let chain = (0..<3_000).map { Work("\($0)") }
     for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
     chain[0].addDependency(chain[1])
@@ -104,7 +103,7 @@ import Testing
     #expect(a.cancellationReason is OperationCycleError)
   }
 
-  @Test func `a group whose start is heard of is in none with its children`() {
+  @Test func `a group whose start is being reported isn't in a cycle with its children`() {
     let world = World()
     let child = Work("child")
     let group = GroupOperation(name: "group") { child }

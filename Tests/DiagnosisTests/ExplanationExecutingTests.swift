@@ -25,7 +25,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `an operation of one's own doesn't report its end`() {
+  @Test func `the explanation says that a custom operation doesn't report its end`() {
     final class Silent: Operation, @unchecked Sendable {
       let over = Locked(false)
       override var isAsynchronous: Bool { true }
@@ -120,7 +120,7 @@ import Testing
   }
 
   /// The body may cancel them, so they complete no cycle, and an explanation is all there is.
-  @Test func `tasks that its body has made wait for others`() {
+  @Test func `the explanation names operations that a body's tasks await`() {
     let world = World()
     let operations = Locked<[ResultOperation<Int>]>([])
     let first = ResultOperation(name: "first") {
@@ -226,8 +226,7 @@ import Testing
     #expect(kinds(poll) == [.finished])
   }
 
-  @Test func `an async body goes on, for how long and what it may wait for, with nothing attached`()
-  {
+  @Test func `the explanation says how long an async body has been executing`() {
     let world = World()
     let stream = AsyncStream<Int>.makeStream()
     let listening = ResultOperation(name: "listening") {
@@ -249,7 +248,7 @@ import Testing
     #expect(kinds(listening) == [.finished])
   }
 
-  @Test func `an async body that ignores a cancel goes on`() async {
+  @Test func `the explanation says that an async body ignores its cancel`() async {
     let world = World()
     let clock = world.simulation.environment.clock
     let deaf = ResultOperation(name: "deaf") {
@@ -269,7 +268,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `an execute() that is on a stack says so`() {
+  @Test func `the explanation says that execute hasn't returned yet`() {
     let world = World()
     let texts = Log<String>()
     let work = Work("work") { work in

@@ -51,7 +51,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a long chain is a short text`() {
+  @Test func `the explanation of a long chain is short`() {
     let world = World()
     let chain =
       [Work.open("first of all")]
@@ -69,7 +69,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `many causes at the root are no matter`() {
+  @Test func `many root causes don't slow the explanation down`() {
     let chain = (0..<Effort.size(20_000, ordinarily: 10_000)).map { _ in Operation() }
     for (earlier, later) in zip(chain, chain.dropFirst()) { later.addDependency(earlier) }
     let last = Work("last")
@@ -80,7 +80,7 @@ import Testing
     #expect("\(explanation)".count < 500)
   }
 
-  @Test func `many names are counted`() {
+  @Test func `many names in an explanation are counted`() {
     let world = World()
     let first = (0..<1_000).map { Work("\($0)") }
     let last = Work("last")
@@ -90,7 +90,8 @@ import Testing
     #expect(last.explain().causes[0].involved.count == 1_000)
   }
 
-  @Test(arguments: seeds) func `removing the root causes starts it`(seed: UInt64) {
+  @Test(arguments: seeds)
+  func `removing the explained root causes starts the operation`(seed: UInt64) {
     var random = Random(seed)
     let world = World(seed: seed, limit: 2)
     let other = world.makeQueue(limit: 1)

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a wait for a claim has a duration, with and without a dependency`(hasDependency: Bool) {
+  func `an explanation has the duration of a wait for a claim`(hasDependency: Bool) {
     let world = World()
     let holder = Work.claiming("holder", MutuallyExclusive("database"))
     world.run(holder)
@@ -34,7 +34,7 @@ import Testing
     #expect(text(work).hasPrefix("work waits for “database”, which holder holds, for 5 s\n"))
   }
 
-  @Test func `an operation of the core says it as well, from the beginning to the end`() throws {
+  @Test func `the explanation of a core operation covers its whole life`() throws {
     let world = World()
     let first = world.taking(10, "first")
     let block = BlockOperation {}
@@ -76,7 +76,7 @@ import Testing
     #expect(text(work) == "work has finished: succeeded")
   }
 
-  @Test func `the limit is reached, and by whom`() {
+  @Test func `the explanation names the operations that use up the limit`() {
     let world = World(limit: 1)
     world.queue.name = "main"
     let (first, second) = (world.taking(10, "first"), Work("second"))
@@ -96,7 +96,7 @@ import Testing
     #expect(second.isFinished)
   }
 
-  @Test func `the limit is nothing`() {
+  @Test func `the explanation says that the limit is 0`() {
     let world = World(limit: 0)
     world.queue.name = "main"
     let work = Work("work")
@@ -131,7 +131,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a duration that isn't known is left out`() {
+  @Test func `an explanation omits an unknown duration`() {
     let world = World()
     let (first, second) = (Work.open("first", policy: .whenFinishIsCalled), Work("second"))
     let plain = Operation()
@@ -147,7 +147,7 @@ import Testing
     #expect(second.isFinished)
   }
 
-  @Test func `a condition has not answered, and which`() {
+  @Test func `the explanation names the condition that hasn't answered`() {
     let world = World()
     let work = Work("work")
     work.addCondition(Immediate("quick", always: .satisfied))
@@ -170,7 +170,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `conditions are asked in order, and which is being asked`() {
+  @Test func `the explanation names the condition that is being evaluated`() {
     let world = World()
     let work = Work("work")
     let probe = ConditionProbe()
@@ -202,7 +202,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `each condition has its own prerequisite`() {
+  @Test func `the explanation names the prerequisite of each condition`() {
     let world = World()
     let (first, second) = (world.taking(1, "first"), world.taking(5, "second"))
     let work = Work("work")
@@ -217,7 +217,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a claim is held, and by whom`() {
+  @Test func `the explanation names the holder of a claim`() {
     let world = World()
     let holder = world.taking(10, "holder")
     let waiter = Work("waiter")
@@ -236,7 +236,7 @@ import Testing
     #expect(waiter.isFinished)
   }
 
-  @Test func `a claim is held, of one that was started by hand`() {
+  @Test func `the explanation names the holder of a manually started operation's claim`() {
     let world = World()
     let holder = world.taking(10, "holder")
     let waiter = Work("waiter")
@@ -251,7 +251,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a rate allows the next start later, and when`() {
+  @Test func `the explanation says when a rate allows the next start`() {
     let world = World()
     let works = (1...3).map { Work("\($0)") }
     for work in works { work.addClaim(RateLimit("feed", 2, per: .seconds(60))) }
@@ -315,7 +315,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a group waits for its children`() {
+  @Test func `the explanation names the children that a group waits for`() {
     let world = World()
     let child = world.taking(10, "child")
     let group = GroupOperation(name: "group") {
@@ -331,7 +331,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a cycle through a barrier has ended, and is the reason`() throws {
+  @Test func `the explanation of a finished operation names its barrier cycle`() throws {
     // The barrier waits for what is in front of it, and that for what is behind it.
     let world = World()
     let (first, second) = (Work("first"), Work("second"))
@@ -351,7 +351,7 @@ import Testing
     #expect(text(ended).contains("→"))
   }
 
-  @Test func `a cycle through a limit that was lowered is no more`() {
+  @Test func `a cycle that a lowered limit completed has ended`() {
     // The group has the only slot that is left, a child of it needs one that waits for that slot.
     let world = World(limit: 2)
     let (open, other, child) = (Work.open("open"), Work("other"), Work("child"))

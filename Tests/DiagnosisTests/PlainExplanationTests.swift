@@ -77,7 +77,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `the main thread is blocked, on which it runs`() async throws {
+  @Test func `the explanation says that the operation's main thread is blocked`() async throws {
     let queue = OperationQueue()
     queue.name = "queue"
     let mayEnd = Gate()

@@ -122,7 +122,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `an empty one has nothing to explain`() {
+  @Test func `the explanation of an empty queue has no causes`() {
     let queue = AdvancedOperationQueue()
     queue.isSuspended = true
     #expect(
@@ -132,7 +132,7 @@ import Testing
     #expect(queue.explain().rootCauses.isEmpty)
   }
 
-  @Test func `equal causes are one, with all operations that they keep`() throws {
+  @Test func `equal causes are explained once with all their operations`() throws {
     let world = World()
     world.queue.name = "main"
     let network = ConditionProbe(name: "network")
@@ -164,7 +164,7 @@ import Testing
     #expect(works.allSatisfy { $0.outcome?.isSuccess == true })
   }
 
-  @Test func `an operation that depends on many has their equal causes once`() {
+  @Test func `an operation with many dependencies lists their equal causes once`() {
     let world = World()
     let works = (1...5).map { number in
       ResultOperation(name: "\(number)", retry: .constant(.seconds(60)).attempts(2)) {
@@ -182,7 +182,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `operations that execute stay causes of their own`() {
+  @Test func `executing operations remain separate causes`() {
     let world = World()
     let works = [Work.open("a"), Work.open("b")]
     world.queue.addOperations(works)
@@ -192,7 +192,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `requests that wait for a circuit are one cause, whenever each was refused`() throws {
+  @Test func `requests that wait for a circuit have one common cause`() throws {
     let world = World()
     world.queue.name = "orders"
     let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(3_600))
@@ -221,7 +221,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a limit applies to all causes, and the others are counted`() {
+  @Test func `a limit of an explanation applies to all causes and counts others`() {
     let world = World()
     world.queue.name = "main"
     let probes = (1...5).map { ConditionProbe(name: "probe \($0)") }
@@ -254,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: 1...3)
-  func `a limit keeps the causes that don't go by themselves`(limit: Int) {
+  func `a limited explanation keeps the causes that don't resolve themselves`(limit: Int) {
     let world = World()
     let executing = world.taking(10, "executing")
     let after = Work("after")
@@ -286,7 +286,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `many causes are counted`() {
+  @Test func `the explanation of a queue counts many causes`() {
     let world = World()
     for number in 0..<40 { world.queue.addOperation(Work.open("\(number)")) }
     world.simulation.run()
