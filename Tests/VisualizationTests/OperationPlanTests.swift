@@ -49,7 +49,8 @@ import Testing
     return best
   }
 
-  @Test(arguments: seeds) func `a schedule keeps the dependencies, and workers do one at a time`(
+  @Test(arguments: seeds)
+  func `a schedule respects dependencies and each worker executes one operation`(
     seed: UInt64
   ) throws {
     var random = Random(seed)
@@ -98,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `a schedule is at most 2 − 1/m times as long as the best`(seed: UInt64) throws {
+  func `a schedule takes at most 2 − 1/m times the best duration`(seed: UInt64) throws {
     var random = Random(seed)
     let plan = try randomPlan(&random, sizes: 1...5)
     for workers in 1...3 {
@@ -111,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `the longest path first is best where the order of arrival is not`() throws {
+  @Test func `the longest path first can be better than arrival order`() throws {
     // Two short ones arrive before the long one.
     let plan = try OperationPlan(durations: [.seconds(1), .seconds(1), .seconds(2)])
     #expect(plan.schedule(workers: 2).duration == .seconds(3))
