@@ -286,7 +286,7 @@ private struct Holding: OperationCondition {
 
   // MARK: Explorations
 
-  @Test func `an exploration of restarts keeps little of each run`() throws {
+  @Test func `an exploration of restarts retains little of each run`() throws {
     let population = Population()
     let runs = Locked(0)
     let most = Locked(0)
@@ -317,7 +317,7 @@ private struct Holding: OperationCondition {
     #expect(population.count <= 2 * runs.withLock { $0 })
   }
 
-  @Test func `an exploration of schedules keeps little of a test that ends in the middle`() throws {
+  @Test func `an exploration retains little of tests that stop midway`() throws {
     let population = Population()
     let runs = Locked(0)
     try exploreSchedules(depthFirst: 50, randomSchedules: 50) { simulation in

@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(arguments: durations)
-  func `a timer that is due when it is set is a step immediately`(duration: Duration) {
+  func `a timer that is already due becomes a step immediately`(duration: Duration) {
     let simulation = SimulatedEnvironment(seed: 1)
     simulation.advance(by: .seconds(10))
     let log = PartLog()

@@ -105,7 +105,7 @@ import Testing
 }
 
 @Suite struct `Runs that end before the end` {
-  @Test func `a condition is evaluated before each step, and once when none is left`() throws {
+  @Test func `a run evaluates its condition before each step and at the end`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     for number in 0..<10 { simulation.addStep("\(number)") {} }
     var calls = 0
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.seconds(-5), .zero, .seconds(3), .seconds(10)])
-  func `a run until a time that has passed takes what is due`(time: Duration) {
+  func `a run until a past time takes the due steps`(time: Duration) {
     let simulation = SimulatedEnvironment(seed: 1)
     simulation.advance(by: .seconds(10))
     let clock = simulation.environment.clock
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.seconds(-5), .seconds(-Int64.max), .zero])
-  func `an advance by less than nothing takes what is due`(duration: Duration) {
+  func `advancing by a negative duration takes the due steps`(duration: Duration) {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     simulation.advance(by: .seconds(10))

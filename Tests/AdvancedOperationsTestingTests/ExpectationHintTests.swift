@@ -38,7 +38,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     }
   }
 
-  @Test func `finish() that was not called`() {
+  @Test func `a hint says that finish wasn't called`() {
     let forgetful = Forgetful()
     forgetful.name = "a"
     queue.addOperation(forgetful)
@@ -49,7 +49,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     #expect(simulation.strays.first?.description.contains("finish()") == true)
   }
 
-  @Test func `release() of a held operation`() {
+  @Test func `a hint says that a held operation wasn't released`() {
     let held = HeldOperation(name: "a")
     queue.addOperation(held)
     simulation.run()
@@ -59,7 +59,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     #expect(!text.contains("finish()"), "\(text)")
   }
 
-  @Test func `a queue that isn't of the simulation`() {
+  @Test func `a hint names a queue outside of the simulation`() {
     let other = OperationQueue()
     other.name = "real"
     other.isSuspended = true
@@ -82,7 +82,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     other.isSuspended = false
   }
 
-  @Test func `an operation in no queue`() {
+  @Test func `a hint says that an operation isn't in a queue`() {
     let forgotten = ResultOperation(name: "forgotten") { 1 }
     let text1 = text { try simulation.run { _ = try await forgotten.value } }
     #expect(text1.contains("It waits for “forgotten”"), "\(text1)")
@@ -97,7 +97,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     simulation.run()
   }
 
-  @Test func `a time limit that came while the body slept in real time`() {
+  @Test func `a hint doesn't blame real sleep after a timeout`() {
     let sleeper = ResultOperation(name: "sleeper") {
       try await Task.sleep(for: .seconds(86_400))
     }
@@ -115,7 +115,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     #expect(text2.contains("It took longer than") && !text2.contains("Task.sleep"), "\(text2)")
   }
 
-  @Test func `an expected value, or what is in its place`() throws {
+  @Test func `a value expectation reports the value or the outcome instead`() throws {
     let value = ResultOperation(name: "value") { 3 }
     let failing = ResultOperation<Int>(name: "failing") { throw Offline() }
     queue.addOperations([value, failing])
@@ -128,7 +128,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     #expect(late.contains("“failing” should have a value, but: failed"), "\(late)")
   }
 
-  @Test func `a run that was forgotten, for events and strays too`() throws {
+  @Test func `a hint says that the simulation wasn't run`() throws {
     let recorder = RecordingObserver()
     let operation = ResultOperation(name: "a") {}
     operation.addObserver(recorder)
@@ -145,7 +145,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     try expectNoStrays(in: simulation)
   }
 
-  @Test func `events of an operation that is in no simulation`() {
+  @Test func `a hint says that an operation isn't in a simulation`() {
     let recorder = RecordingObserver()
     let operation = AdvancedOperation()
     operation.addObserver(recorder)
@@ -158,7 +158,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     other.isSuspended = false
   }
 
-  @Test func `the type of an error, which its description may not tell`() {
+  @Test func `an expectation reports the type of an error`() {
     let operation = AdvancedOperation()
     operation.name = "a"
     operation.addCondition(BlockCondition("net") { throw Offline() })
@@ -237,13 +237,13 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
     while !bystander.isFinished { simulation.run() }
   }
 
-  @Test func `an operation that was added to no queue, when no event has come`() {
+  @Test func `an event expectation without events says that nothing was added`() {
     let recorder = RecordingObserver()
     let text = text { try expectEvents(of: recorder, are: [.finished]) }
     #expect(text.contains("the operation wasn't added to a queue or started"), "\(text)")
   }
 
-  @Test func `a fault that has met no operation`() throws {
+  @Test func `a hint names a fault that no operation met`() throws {
     let operation = ResultOperation(name: "download") { 1 }
     try simulation.inject(.error(Offline()), into: "donwload", at: .executing)
     try simulation.inject(.delay(.seconds(1)), into: "download", at: .executing)

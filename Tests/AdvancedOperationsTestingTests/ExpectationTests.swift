@@ -170,7 +170,8 @@ private struct Other: Error {}
     ([], ["a"], "+ a"), (["a"], [], "- a"), (["a", "b"], ["b", "a"], "- a\n  b\n+ a"),
     (["a"], ["a"], "  a"), ([], [], ""),
   ])
-  func `differences keep the order of both`(old: [String], new: [String], text: String) {
+  func `a difference of events keeps the order of both`(old: [String], new: [String], text: String)
+  {
     #expect(difference(from: old, to: new) == text)
   }
 }

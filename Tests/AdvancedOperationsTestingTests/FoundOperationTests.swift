@@ -30,7 +30,7 @@ private struct Offline: Error {}
     throw Offline()
   }
 
-  @Test func `a child of a group is found, with its type`() throws {
+  @Test func `a child of a group is found by name and type`() throws {
     let group = GroupOperation(name: "group") {
       ResultOperation(name: "part 1") { 1 }
       ResultOperation(name: "part 2") { "two" }
@@ -44,7 +44,7 @@ private struct Offline: Error {}
     #expect(try simulation.operation(named: "group") === group)
   }
 
-  @Test func `the attempt that executes is found, and can be cancelled`() throws {
+  @Test func `the executing attempt is found by name and can be cancelled`() throws {
     let clock = simulation.environment.clock
     let fetch = RetryOperation(name: "fetch", retry: .immediate.attempts(2)) { attempt in
       ResultOperation(name: "attempt \(attempt)") {
@@ -60,7 +60,7 @@ private struct Offline: Error {}
     #expect(try expectValue(of: fetch) == 2)
   }
 
-  @Test func `attempts are found in their order, if the simulation keeps operations`() throws {
+  @Test func `attempts are found in order if the simulation keeps operations`() throws {
     simulation.keepsOperations = true
     queue.addOperation(makeRetry())
     simulation.run()
@@ -70,7 +70,7 @@ private struct Offline: Error {}
     #expect(second === attempts[1])
   }
 
-  @Test func `attempts that were released are named, with how to keep them`() throws {
+  @Test func `a lookup of released attempts says how to keep them`() throws {
     queue.addOperation(makeRetry())
     simulation.run()
     let message = try failure { _ = try simulation.operations(named: "attempt") }.message
@@ -79,7 +79,7 @@ private struct Offline: Error {}
     #expect(message.contains("set keepsOperations of the simulation to true before the run"))
   }
 
-  @Test func `several of a name are ambiguous`() throws {
+  @Test func `a lookup of several operations with one name is ambiguous`() throws {
     let operations = (1...2).map { number in ResultOperation(name: "work") { number } }
     queue.addOperations(operations)
     let line = #line + 1
@@ -94,7 +94,7 @@ private struct Offline: Error {}
     #expect(try simulation.operations(named: "work") == operations)
   }
 
-  @Test func `the type tells apart operations of one name`() throws {
+  @Test func `the type distinguishes operations of equal names`() throws {
     let number = ResultOperation(name: "work") { 1 }
     let text = ResultOperation(name: "work") { "one" }
     queue.addOperations([number, text])
@@ -113,7 +113,7 @@ private struct Offline: Error {}
     #expect(try simulation.operation(named: "block", as: BlockOperation.self) === block)
   }
 
-  @Test func `a name that no operation has is answered with those that there are`() throws {
+  @Test func `a lookup of an unknown name lists the known names`() throws {
     let none = try failure { _ = try simulation.operation(named: "fetch") }.message
     #expect(none.contains("the simulation has seen none. Add operations to a queue"), "\(none)")
     let operations = (1...12).map { number in ResultOperation(name: "\(number)") {} }
@@ -127,7 +127,7 @@ private struct Offline: Error {}
     withExtendedLifetime(operations) {}
   }
 
-  @Test func `operations are kept as long as the simulation, and no longer`() {
+  @Test func `a simulation that keeps operations releases them with itself`() {
     weak var kept: ResultOperation<Int>?
     func runOne(in simulation: SimulatedEnvironment) {
       let operation = ResultOperation { 1 }

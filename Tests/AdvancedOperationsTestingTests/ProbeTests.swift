@@ -8,7 +8,7 @@ private struct Offline: Error {}
 
 @Suite struct `Probes and recorders` {
   @Test(arguments: Effort.seeds(20))
-  func `a probe answers when it is told to`(seed: UInt64) {
+  func `a condition probe gives its answer on request`(seed: UInt64) {
     let simulation = SimulatedEnvironment(seed: seed)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let probe = ConditionProbe()
@@ -29,7 +29,7 @@ private struct Offline: Error {}
     #expect(late.outcome?.isSuccess == true)
   }
 
-  @Test func `a probe without an answer ends with a cancel`() {
+  @Test func `a condition probe without an answer ends with a cancel`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let operation = AdvancedOperation()
@@ -42,7 +42,7 @@ private struct Offline: Error {}
     #expect(operation.errors.isEmpty)
   }
 
-  @Test func `a recorder keeps what it is told, with what it carries`() {
+  @Test func `a recorder keeps events with their values`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let recorder = RecordingObserver()
@@ -69,7 +69,7 @@ private struct Offline: Error {}
     #expect(failure.errors.first is Offline)
   }
 
-  @Test func `a condition is evaluated on its own`() throws {
+  @Test func `a condition can be evaluated without running its operation`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let operation = AdvancedOperation()
     let held = try simulation.evaluate(BlockCondition { true }, for: operation)
@@ -83,7 +83,7 @@ private struct Offline: Error {}
     #expect(operation.state == .pending)
   }
 
-  @Test func `a generator gives the published numbers`() {
+  @Test func `the random generator returns the published numbers`() {
     // The first outputs for the seed 1234567, from the authors' reference implementation.
     var generator = SplitMix64(seed: 1_234_567)
     let expected: [UInt64] = [

@@ -310,7 +310,7 @@ private struct Stop: Error {}
     #expect(isOver(1, 3.6))
   }
 
-  @Test func `report an exploration each time that it has gone on for the interval`() {
+  @Test func `watchdog checks report an exploration after each interval`() {
     var looks = ExplorationLooks(at: start)
     func look(_ seconds: Int) -> Duration? {
       looks.look(at: start + .seconds(seconds), interval: .seconds(10))

@@ -231,7 +231,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message.contains("with “first” recorded. The value of “second” was 6, and then 1."))
   }
 
-  @Test func `an operation with the key of another one`() throws {
+  @Test func `exploring restarts finds two operations with one key`() throws {
     let message = try Self.message { simulation, journal in
       let first = ResultOperation { 1 }.recorded(as: "same", in: journal)
       let second = ResultOperation(name: "second") { 2 }.recorded(as: "same", in: journal)
@@ -243,7 +243,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message != "nothing")
   }
 
-  @Test func `keys that are others the next time`() throws {
+  @Test func `exploring restarts finds keys that change between runs`() throws {
     let lives = Locked(0)
     let message = try Self.message { simulation, journal in
       let life = lives.withLock { count in
@@ -257,7 +257,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message.contains("and has in addition “first "))
   }
 
-  @Test func `a record that is gone`() throws {
+  @Test func `exploring restarts finds a record that disappeared`() throws {
     let message = try Self.message { simulation, journal in
       let first = ResultOperation { 1 }.recorded(as: "first", in: journal)
       let second = first.then { value in
@@ -280,7 +280,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
     #expect(message.contains("The workflow ran without a crash. “held” has not ended"))
   }
 
-  @Test func `an end that differs`() throws {
+  @Test func `exploring restarts finds an outcome that differs`() throws {
     let message = try Self.message { simulation, journal in
       let wasBegun = !journal.keys.isEmpty
       let first = ResultOperation { 1 }.recorded(as: "first", in: journal)

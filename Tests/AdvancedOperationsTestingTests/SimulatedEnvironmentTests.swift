@@ -94,7 +94,7 @@ private struct Offline: Error {}
     #expect(simulation.now == .seconds(15))
   }
 
-  @Test func `a day of back-off takes no time`() async {
+  @Test func `a day of retry delays takes no real time in a simulation`() async {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let download = ResultOperation(
@@ -107,7 +107,7 @@ private struct Offline: Error {}
     #expect(simulation.now == .seconds(65_535))
   }
 
-  @Test func `a sleep that is cancelled moves no time`() {
+  @Test func `a cancelled sleep doesn't advance time`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let clock = simulation.environment.clock
@@ -131,7 +131,7 @@ private struct Offline: Error {}
     #expect(simulation.now == .zero)
   }
 
-  @Test func `a run within a run is a mistake`() async throws {
+  @Test func `a run within a run of the same simulation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `completion blocks are steps of it`() {
+  @Test func `completion blocks are steps of the simulation`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let didComplete = Locked(false)
@@ -57,7 +57,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `two of them know nothing of each other`() {
+  @Test func `two simulations are independent of each other`() {
     let simulations = [SimulatedEnvironment(seed: 1), SimulatedEnvironment(seed: 1)]
     let operations = simulations.map { simulation in
       let operation = ResultOperation {}
@@ -74,7 +74,7 @@ import Testing
     )
   }
 
-  @Test func `an advance from a step of itself traps`() async throws {
+  @Test func `advancing a simulation within its own step traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -118,7 +118,7 @@ import Testing
     )
   }
 
-  @Test func `a run from the condition of another one traps, and says so`() async throws {
+  @Test func `a run within a run's condition traps and says so`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -133,7 +133,7 @@ import Testing
     #expect(text.contains("was called from the condition of its run(until:)"), "\(text)")
   }
 
-  @Test func `a run of another one from a step is fine`() {
+  @Test func `a step may run another simulation`() {
     let outer = SimulatedEnvironment(seed: 1)
     let inner = SimulatedEnvironment(seed: 2)
     let operation = ResultOperation {}

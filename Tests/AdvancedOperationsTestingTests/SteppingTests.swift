@@ -42,7 +42,7 @@ import Testing
     #expect(simulation.log.contains("start same #2"))
   }
 
-  @Test func `a step moves time when there is nothing else`() {
+  @Test func `a step advances time if nothing else is pending`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let calls = Locked(0)
@@ -53,7 +53,7 @@ import Testing
     #expect(!simulation.step())
   }
 
-  @Test func `a run ends when something has come true`() throws {
+  @Test func `a run ends when its condition is true`() throws {
     let operation = ResultOperation(name: "work") {
       try await OperationClock.current.sleep(until: .seconds(60))
     }
@@ -67,7 +67,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `a run ends at a time, and what is due later stays`() {
+  @Test func `a run ends at a time and leaves later steps pending`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let calls = Locked<[Int]>([])
@@ -83,7 +83,7 @@ import Testing
     #expect(calls.withLock { $0 } == [1, 2, 3, 4])
   }
 
-  @Test func `a step of the test is taken at some moment of the workflow`() {
+  @Test func `a step that the test adds is taken at some moment of the workflow`() {
     // It meets the operation before it is decided on, before it starts, and when it is over.
     var states: Set<String> = []
     for seed in 1...60 as ClosedRange<UInt64> {
@@ -113,7 +113,7 @@ import Testing
     #expect(!ran.withLock { $0 })
   }
 
-  @Test func `a completion block is a step of its own`() {
+  @Test func `a completion block is a separate step`() {
     let operation = BlockOperation {}
     operation.name = "work"
     operation.completionBlock = {}

@@ -45,7 +45,7 @@ import Testing
     #expect(counts.withLock { $0 } == [0, 1])
   }
 
-  @Test func `made from outside of all steps has been told of when the call returns`() {
+  @Test func `an end outside of steps has updated the group before returning`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let child = HeldOperation(name: "child")

@@ -54,7 +54,7 @@ import Testing
     #expect(Self.value(late) == .seconds(15))
   }
 
-  @Test func `advancing by nothing does what needs no time`() {
+  @Test func `advancing by zero takes the steps that are due`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let (now, later) = (Self.sleeper(.zero), Self.sleeper(.nanoseconds(1)))
@@ -66,7 +66,7 @@ import Testing
     #expect(Self.value(later) == .nanoseconds(1))
   }
 
-  @Test func `a wake in the past is now`() {
+  @Test func `a wake in the past happens now`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     simulation.advance(by: .seconds(10))
@@ -77,7 +77,7 @@ import Testing
     #expect(simulation.now == .seconds(10))
   }
 
-  @Test func `a sleep that was cancelled keeps nobody waiting`() {
+  @Test func `a cancelled sleep delays no one`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let operation = Self.sleeper(.seconds(1_000))
@@ -89,7 +89,7 @@ import Testing
     #expect(simulation.now == .seconds(1))
   }
 
-  @Test func `a timer calls once, at its time, unless it was cancelled`() {
+  @Test func `a timer calls its closure once on time unless cancelled`() {
     let simulation = SimulatedEnvironment(seed: 1)
     let clock = simulation.environment.clock
     let calls = Locked<[Duration]>([])
@@ -103,7 +103,7 @@ import Testing
     #expect(simulation.now == .seconds(3))
   }
 
-  @Test func `chance comes from the seed`() {
+  @Test func `random numbers of a simulation depend on its seed`() {
     func draws(_ seed: UInt64) -> [UInt64] {
       let random = SimulatedEnvironment(seed: seed).environment.random
       return (0..<4).map { _ in random() }
