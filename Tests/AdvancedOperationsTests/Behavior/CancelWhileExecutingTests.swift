@@ -65,7 +65,7 @@ import Testing
     #expect(recorder.kinds == [.enqueued, .cancelled, .willFinish, .finished])
   }
 
-  @Test func `did-cancel is told what was in errors at that time`() {
+  @Test func `didCancel receives the errors at the time of the cancel`() {
     let world = World()
     let work = Work.open(policy: .whenFinishIsCalled)
     let told = Log<[Int]>()
@@ -117,7 +117,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `a task's body finds the reason`() {
+  @Test func `the body of a task can read the cancellation reason`() {
     let world = World()
     let found = Log<Int>()
     let gate = Gate()
@@ -198,7 +198,7 @@ import Testing
     }
   }
 
-  @Test func `a second time reads the policy and ignores it`() {
+  @Test func `a second cancel ignores a changed cancellation policy`() {
     let world = World()
     let work = Impatient()
     world.run(work)

@@ -7,7 +7,7 @@ import Testing
 
 /// An operation has two ends: finished, and quiet, when no body of it is going on any more.
 @Suite(.watched) struct `Finished and quiet` {
-  @Test func `the slot is held until execute returned`() async throws {
+  @Test func `an operation holds its slot until execute has returned`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     let (entered, leave) = (Gate(), Gate())
@@ -39,7 +39,7 @@ import Testing
     #expect(log.entries == ["returned", "next"])
   }
 
-  @Test func `claims are held until execute returned`() async throws {
+  @Test func `an operation holds its claims until execute has returned`() async throws {
     let queue = AdvancedOperationQueue(
       environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `slot and claims are held until the async body ended`(seed: UInt64) {
+  func `an operation holds slot and claims until its async body has ended`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let gate = Gate()
     let work = ResultOperation { await gate.opened() }
@@ -90,7 +90,7 @@ import Testing
     #expect(claiming.kind == .succeeded)
   }
 
-  @Test func `a dependent starts when it is finished, quiet or not`() {
+  @Test func `a dependent starts when an operation is finished even before its body ends`() {
     let world = World()
     let gate = Gate()
     let work = ResultOperation { await gate.opened() }
@@ -107,7 +107,7 @@ import Testing
   }
 
   /// What is given back at quiet needs the queue, which is told of the end before.
-  @Test func `a body that ends while its end is being reported lets it leave the queue`()
+  @Test func `an operation leaves the queue if its body ends during the report`()
     async throws
   {
     let (entered, leave, went) = (Gate(), Gate(), Gate())
@@ -137,7 +137,7 @@ import Testing
   }
 
   /// The end is reported on one thread while the body ends on another.
-  @Test func `an end and a return of execute at the same time free the slot`() async throws {
+  @Test func `a slot is freed if finish and execute's return race`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     for _ in 0..<2_000 {
@@ -152,7 +152,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `an end and the end of an async body at the same time free slot and claim`()
+  @Test func `slot and claim are freed if finish and the body's end race`()
     async throws
   {
     let queue = AdvancedOperationQueue(
@@ -178,7 +178,7 @@ import Testing
     #expect(last.kind == .succeeded)
   }
 
-  @Test func `the wait for a whole queue is for quiet`() async throws {
+  @Test func `waiting for a queue includes bodies of finished operations`() async throws {
     let world = World()
     let gate = Gate()
     let work = ResultOperation { await gate.opened() }

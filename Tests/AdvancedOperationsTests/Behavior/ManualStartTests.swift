@@ -30,7 +30,7 @@ import Testing
     #expect(state == .finished)
   }
 
-  @Test func `observers are told of everything but a queue`() {
+  @Test func `observers of a manual start receive all events except enqueueing`() {
     let recorder = RecordingObserver()
     let work = Work()
     work.addObserver(recorder)
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `conditions that don't hold end it`(seed: UInt64) {
+  func `unsatisfied conditions end a manually started operation`(seed: UInt64) {
     let world = World(seed: seed)
     for result in [OperationConditionResult.failed(Flaw(1)), .skipped(reason: "no need")] {
       let work = Self.made(in: world)
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip])
-  func `a claim may be refused`(whenBusy: WhenBusy) {
+  func `a manually started operation's claim may be refused`(whenBusy: WhenBusy) {
     let world = World()
     let holder = Work.open("holder")
     holder.addClaim(MutuallyExclusive("a"))
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel ends it while it is asked, and while it waits for a claim`(seed: UInt64) {
+  func `a cancel ends a manually started operation while it waits`(seed: UInt64) {
     let world = World(seed: seed)
     let holder = Work.open("holder")
     holder.addClaim(MutuallyExclusive("a"))
@@ -181,7 +181,7 @@ import Testing
     #expect(!waiting.didExecute)
   }
 
-  @Test func `a cancel between the start and the turn gives one end`() async {
+  @Test func `a cancel right after a manual start ends the operation once`() async {
     var environment = OperationEnvironment(claimDomain: ClaimDomain())
     environment.tracer = Tracer { operation, state in
       if state == .ready { operation.cancel(withError: Flaw(1)) }
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancel before it began ends it once`(seed: UInt64) {
+  func `a cancel before a manual start begins ends the operation once`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Self.made(in: world)
     let ends = Counter()
@@ -211,7 +211,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a cancel and a claim that becomes free at the same time give one end`(
+  func `a cancel that races with a freed claim ends the operation once`(
     hasCondition: Bool
   ) async throws {
     let environment = OperationEnvironment(claimDomain: ClaimDomain())
@@ -258,7 +258,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `an async body goes on after it returned`() {
+  @Test func `a manual start returns before its async body ends`() {
     let world = World()
     let work = ResultOperation { 7 }
     work.environment = world.simulation.environment
@@ -269,7 +269,7 @@ import Testing
     #expect((try? work.result?.get()) == 7)
   }
 
-  @Test func `dependents in queues start when it finished`() {
+  @Test func `dependents of a manually started operation start when it finishes`() {
     let world = World()
     let work = Work.open()
     let dependent = Work()

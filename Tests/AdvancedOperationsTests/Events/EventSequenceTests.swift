@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `each of several loops gets all of them`(seed: UInt64) {
+  func `each of several loops receives all events`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work()
     let shared = work.events
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: seeds)
-  func `a cancelled loop ends, and the others go on`(seed: UInt64) {
+  func `a cancelled event loop ends and other loops continue`(seed: UInt64) {
     let world = World(seed: seed)
     let work = Work.open()
     let (cancelled, other) = (Log<String>(), Log<String>())
@@ -208,7 +208,7 @@ import Testing
   // MARK: The log, as a value
 
   @Test(arguments: [1, 2, 5])
-  func `a log keeps the last, and knows what is missing`(capacity: Int) {
+  func `an event log keeps the last events and counts the missing ones`(capacity: Int) {
     var log = EventLog<Int>(capacity: capacity)
     for number in 0..<20 {
       #expect(log.append(number) == (number < capacity ? nil : number - capacity))

@@ -143,7 +143,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `an event of did-start may lead to an end, and a cancel still arrives in the body`(
+  func `an end within didStart is followed by the body only after a cancel`(
     cancels: Bool
   ) {
     let world = World()
@@ -194,7 +194,7 @@ import Testing
     #expect(!dependent.didExecute)
   }
 
-  @Test func `the hook comes before observers, at both ends`() {
+  @Test func `the finish hook runs before observers are notified`() {
     final class Hooked: Work, @unchecked Sendable {
       let log = Log<String>()
       override func finished(withErrors errors: [any Error]) { log.add("hook finished") }
@@ -247,7 +247,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `an end that nobody heard of is told to nobody twice`() {
+  @Test func `an end without observers is delivered once to a later observer`() {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work()
@@ -259,7 +259,7 @@ import Testing
   }
 
   /// The sweep begins while the hook runs, and is held up by an observer of somebody else.
-  @Test func `a sweep over all tells of the end that nobody had heard of, once`() async throws {
+  @Test func `a cancel of all operations delivers a pending end once`() async throws {
     final class Hooked: AdvancedOperation, @unchecked Sendable {
       let recorder = RecordingObserver()
       let (inHook, isSwept, hasFinished) = (Gate(), Gate(), Gate())

@@ -173,7 +173,7 @@ import Testing
     )
   }
 
-  @Test func `a name that is missing is the type`() {
+  @Test func `a log uses the type of an operation without a name`() {
     let world = World()
     let work = AdvancedOperation()
     let lines = Self.log(work)
@@ -181,7 +181,7 @@ import Testing
     #expect(lines.entries.first == "AdvancedOperation: enqueued")
   }
 
-  @Test func `a summary is what a failure says on one line`() {
+  @Test func `a failure's summary is its description on one line`() {
     let inner = OperationFailure(elements: [.init(origin: .body, error: Flaw(1))], notRunCount: 2)
     let failure = OperationFailure(
       elements: [

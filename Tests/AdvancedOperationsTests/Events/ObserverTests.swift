@@ -58,7 +58,7 @@ import Testing
     )
   }
 
-  @Test func `made of closures are told the same`() {
+  @Test func `observers that are closures receive the same events`() {
     let world = World()
     let log = Log<String>()
     let work = Work(policy: .whenFinishIsCalled) { work in

@@ -162,7 +162,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `progress is told while executing only`() {
+  @Test func `observers receive progress only while the operation executes`() {
     let world = World()
     let recorder = RecordingObserver()
     let work = Work { work in

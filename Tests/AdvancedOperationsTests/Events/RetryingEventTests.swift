@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: 0...1)
-  func `observers are notified before each wait`(kind: Int) {
+  func `observers are notified before each wait for an attempt`(kind: Int) {
     let world = World()
     let log = Log<String>()
     let times = Log<Duration>()
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: 0...1)
-  func `the attempt has its number while it goes on`(kind: Int) {
+  func `an operation has the number of its current attempt`(kind: Int) {
     let world = World()
     let attempts = Log<Int?>()
     let work = Self.flaky(kind, attempts)
@@ -92,7 +92,7 @@ import Testing
     )
   }
 
-  @Test func `a log has a line for it`() {
+  @Test func `a log has a line for each retry`() {
     let world = World()
     let lines = Log<String>()
     let work = Self.flaky(0)
@@ -106,7 +106,7 @@ import Testing
     #expect(lines.entries.contains("flaky: attempt 1 failed, tries again immediately: flaw 1"))
   }
 
-  @Test func `timelines have a mark for it`() throws {
+  @Test func `timelines have a mark for each retry`() throws {
     let world = World()
     let recorder = TimelineRecorder()
     let work = Self.flaky(0)
@@ -118,7 +118,7 @@ import Testing
     #expect(recorder.timeline.svg().contains("retried 2 times"))
   }
 
-  @Test func `nothing is said of an attempt that doesn't come`() {
+  @Test func `observers aren't notified of an attempt that isn't made`() {
     let world = World()
     let log = Log<String>()
     let givenUp = Self.flaky(0, Log(), .immediate.attempts(1))
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: 0...1)
-  func `a cancel from the observer is the end, without a wait`(kind: Int) {
+  func `a cancel from a retry observer ends the operation immediately`(kind: Int) {
     let world = World()
     let attempts = Log<Int?>()
     let work = Self.flaky(kind, attempts)

@@ -77,7 +77,7 @@ import Testing
     #expect(work.origins.first == .timeout)
   }
 
-  @Test func `the phase that is not named is executing`() {
+  @Test func `a timeout without a phase applies to executing`() {
     let world = World(limit: 1)
     let work = Self.slow(world)
     work.addObserver(TimeoutObserver(.seconds(9)))

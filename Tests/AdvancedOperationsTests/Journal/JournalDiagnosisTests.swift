@@ -13,7 +13,7 @@ import Testing
     ResultOperation { 1 }.recorded(as: key, in: journal)
   }
 
-  @Test func `the wait until a value is looked up`() {
+  @Test func `the explanation reports the wait for the journal's value`() {
     journal.delay = .seconds(3)
     let build = operation("build")
     build.addCondition(ConditionProbe())
@@ -30,7 +30,7 @@ import Testing
     #expect(kinds(build) == [.condition])
   }
 
-  @Test func `the wait until a value is recorded`() {
+  @Test func `the explanation reports the wait for the journal's record`() {
     journal.delay = .seconds(3)
     let build = operation("build")
     world.queue.addOperation(build)
@@ -72,7 +72,7 @@ import Testing
     #expect(span?.outcome?.isSuccess == true)
   }
 
-  @Test func `nothing where an operation was skipped, failed or has run`() {
+  @Test func `an operation without a recorded value isn't described as from the journal`() {
     let skipped = operation("skipped")
     skipped.addCondition(Immediate(always: .skipped(reason: "no")))
     let failed = operation("failed")

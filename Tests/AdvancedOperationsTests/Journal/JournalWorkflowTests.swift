@@ -84,7 +84,7 @@ private actor ActorJournal: OperationJournal {
     #expect(bodies.entries.count == before)
   }
 
-  @Test func `a group of values that are all there executes no child`() {
+  @Test func `a group whose values are all recorded executes no child`() {
     let world = World()
     let journal = InMemoryJournal([.init(key: "a", value: 1), .init(key: "b", value: 2)])
     let children = ["a", "b"].map { key in
@@ -100,7 +100,7 @@ private actor ActorJournal: OperationJournal {
     #expect(children.allSatisfy { $0.isFromJournal })
   }
 
-  @Test func `an attempt of a retry operation may have been recorded by an earlier one`() {
+  @Test func `an attempt may use values that an earlier attempt recorded`() {
     let world = World()
     let journal = InMemoryJournal()
     let bodies = Log<String>()
@@ -157,7 +157,7 @@ private actor ActorJournal: OperationJournal {
     #expect(journal.keys == [])
   }
 
-  @Test func `a recovery is of no use to a value that is there`() {
+  @Test func `a recovery isn't used for a recorded value`() {
     let world = World()
     let journal = InMemoryJournal([.init(key: "feed", value: 1)])
     let feed = ResultOperation<Int> { throw Flaw(1) }.recorded(as: "feed", in: journal)

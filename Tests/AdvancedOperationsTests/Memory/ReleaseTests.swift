@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `an observer and a condition`() {
+  @Test func `a released observer or condition may call its operation`() {
     let world = World()
     let log = Log<Bool>()
     let work = Work()
@@ -36,7 +36,7 @@ import Testing
     #expect(log.entries == [true, true])
   }
 
-  @Test func `a value that comes after the cancel, while the operation is still there`() {
+  @Test func `a value that is returned after a cancel is released early`() {
     let world = World()
     let live = LiveCount()
     let work = ResultOperation {
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// Its `deinit` may wait for the operation.
-  @Test func `a condition, once the end was reported`() {
+  @Test func `a condition is released before dependents start`() {
     let world = World()
     let log = Log<String>()
     let work = Work()
@@ -73,7 +73,7 @@ import Testing
     #expect(log.entries == ["finished", "condition", "dependent"])
   }
 
-  @Test func `an observer that came late, and one that was removed`() {
+  @Test func `late and removed observers are released immediately`() {
     let world = World()
     let log = Log<Bool>()
     let work = Work()
@@ -90,7 +90,7 @@ import Testing
     #expect(log.entries == [false, true])
   }
 
-  @Test func `an observer that is removed while it is called, when the call is over`() {
+  @Test func `an observer that removes itself is released after its call`() {
     let world = World()
     let log = Log<String>()
     let observation = Changing<OperationObservation?>(nil)
@@ -112,7 +112,7 @@ import Testing
     #expect(log.entries == ["told", "released"])
   }
 
-  @Test func `an observer that another thread removes while it is called, when the call is over`()
+  @Test func `an observer that another thread removes is released after its call`()
     async throws
   {
     let queue = OperationQueue()
@@ -140,7 +140,7 @@ import Testing
     #expect(log.entries == ["removed", "told", "released"])
   }
 
-  @Test func `an operation that was produced, when the news of it was told`() {
+  @Test func `a produced operation is released after observers were notified`() {
     let world = World()
     let log = Log<Bool>()
     let work = Work.open()
@@ -161,7 +161,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `the hook and the rollbacks of a group`() {
+  @Test func `a group's hook and rollbacks may call the group when released`() {
     let world = World()
     let log = Log<Bool>()
     let group = GroupOperation(name: "group") { Work() }
@@ -182,7 +182,7 @@ import Testing
     #expect(group.kind == .succeeded)
   }
 
-  @Test func `the body of a result`() {
+  @Test func `a result's body is released before the end is reported`() {
     let world = World()
     let log = Log<Bool>()
     let box = Changing<AtEnd?>(nil)
@@ -193,7 +193,7 @@ import Testing
     #expect(log.entries == [false])
   }
 
-  @Test func `the name of a holder is asked for without a lock`() {
+  @Test func `the name of a claim's holder is read without a lock`() {
     final class Named: Work, @unchecked Sendable {
       override var name: String? {
         get {

@@ -65,7 +65,7 @@ import Testing
     #expect(ended.kind == .succeeded)
   }
 
-  @Test func `the total of a queue's progress is set and given back`() {
+  @Test func `the total of an advanced queue's progress can be set and reset`() {
     let world = World()
     let open = Work.open()
     world.run(open, Work())

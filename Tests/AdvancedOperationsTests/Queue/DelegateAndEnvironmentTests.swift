@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 @Suite struct `A queue's delegate and environment` {
-  @Test func `the delegate is told before, after, and at the end`() {
+  @Test func `the delegate is called before and after adding and at the end`() {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -25,7 +25,7 @@ import Testing
     )
   }
 
-  @Test func `the delegate is told of the end of one that was added while its cancel was told`() {
+  @Test func `the delegate is notified of an operation that is added while being cancelled`() {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -41,7 +41,7 @@ import Testing
     )
   }
 
-  @Test func `conditions and claims can be added as late as in will-add`() {
+  @Test func `conditions and claims may be added in the delegate's willAdd`() {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -55,7 +55,7 @@ import Testing
     #expect(!work.didExecute)
   }
 
-  @Test func `dependents start after the delegate was told of the end`() {
+  @Test func `dependents start after the delegate was notified of the end`() {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a delegate that comes late is told of the ends that follow`(isObserved: Bool) {
+  func `a late delegate is notified of all following ends`(isObserved: Bool) {
     let world = World()
     let (before, open, later) = (Work("before"), Work.open("open"), Work("later"))
     if isObserved { for work in [before, open, later] { work.onFinish { _, _ in } } }
@@ -88,7 +88,7 @@ import Testing
     )
   }
 
-  @Test func `a delegate is told of its own queue, also where others have the same environment`() {
+  @Test func `a delegate is notified only about its own queue`() {
     let world = World()
     let other = AdvancedOperationQueue(environment: world.queue.environment)
     let delegate = RecordingDelegate()
@@ -119,7 +119,7 @@ import Testing
     world.run(Work())
   }
 
-  @Test func `a delegate that implements nothing is content`() {
+  @Test func `a delegate may implement no method`() {
     final class Nothing: AdvancedOperationQueueDelegate {}
     let world = World()
     let delegate = Nothing()
@@ -129,7 +129,7 @@ import Testing
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `plain operations are none of the delegate's business`() {
+  @Test func `the delegate isn't notified of plain operations`() {
     let world = World()
     let delegate = RecordingDelegate()
     world.queue.delegate = delegate
@@ -137,7 +137,7 @@ import Testing
     #expect(delegate.log.entries.isEmpty)
   }
 
-  @Test func `operations find the environment of their queue`() async throws {
+  @Test func `operations have the environment of their queue`() async throws {
     let world = World()
     let seen = Changing<Duration?>(nil)
     let work = Work { work in
@@ -208,7 +208,7 @@ import Testing
     #expect(!work.didExecute)
   }
 
-  @Test func `the operations of a cycle are cancelled, conditions or not`() {
+  @Test func `operations of a cycle are cancelled whether they have conditions or not`() {
     let world = World()
     let works = (0..<3).map { Work("w\($0)") }
     for (work, next) in zip(works, works.dropFirst() + works.prefix(1)) {

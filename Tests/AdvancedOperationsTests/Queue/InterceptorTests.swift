@@ -127,7 +127,7 @@ private struct Around: OperationInterceptor {
     #expect(log.entries == ["span begins first 1", "span ends"])
   }
 
-  @Test func `throw instead of a body that has succeeded`() {
+  @Test func `an interceptor may throw although the body has succeeded`() {
     let world = World()
     world.queue.addInterceptor(
       Around { attempt in

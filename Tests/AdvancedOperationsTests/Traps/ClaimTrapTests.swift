@@ -11,7 +11,7 @@ import Testing
     + "ClaimDomain than the operation's environment. Create the pool with "
     + "ResourcePool(_:capacity:domain:) and environment.claimDomain as the domain."
 
-  @Test func `a pool of another domain, when the claim is attached`() async throws {
+  @Test func `attaching a claim to another domain's pool traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -25,7 +25,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `a pool of another domain, when the operation gets its environment`() async throws {
+  @Test func `setting an environment with another claim domain traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -39,7 +39,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `a pool of another domain, when the operation is enqueued`() async throws {
+  @Test func `enqueueing an operation that claims another domain's pool traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -53,7 +53,8 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `a pool of another domain, when the operation is started by hand`() async throws {
+  @Test
+  func `manually starting an operation that claims another domain's pool traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -67,7 +68,7 @@ import Testing
     try expectMessage(Self.sentence, in: result)
   }
 
-  @Test func `a pool of the right domain doesn't`() {
+  @Test func `a claim on a pool of the right domain doesn't trap`() {
     let world = World()
     let work = Work("work")
     work.addClaim(ResourceUnits(1, of: world.pool(1)))
@@ -81,7 +82,7 @@ import Testing
     #expect(byHand.kind == .succeeded)
   }
 
-  @Test func `a negative capacity`() async throws {
+  @Test func `a pool with a negative capacity traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -92,7 +93,7 @@ import Testing
     )
   }
 
-  @Test func `a negative count of units`() async throws {
+  @Test func `a claim on a negative number of units traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -103,7 +104,7 @@ import Testing
     )
   }
 
-  @Test func `a pool whose capacity is made negative`() async throws {
+  @Test func `setting a negative capacity traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -114,7 +115,7 @@ import Testing
     )
   }
 
-  @Test func `a rate that lets nobody start`() async throws {
+  @Test func `a rate that allows no start traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -126,7 +127,7 @@ import Testing
     )
   }
 
-  @Test func `a rate without a time`() async throws {
+  @Test func `a rate of no duration traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -134,7 +135,7 @@ import Testing
     try expectMessage("RateLimit “calls” was created with the count 1 per 0.0 seconds.", in: result)
   }
 
-  @Test func `a circuit breaker that opens at no failure`() async throws {
+  @Test func `a circuit breaker that opens after no failure traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

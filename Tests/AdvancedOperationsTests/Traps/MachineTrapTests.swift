@@ -5,7 +5,7 @@ import Testing
 
 /// States that can't be end the process and print themselves.
 @Suite(.watched) struct `Impossible events of the state machine trap` {
-  @Test func `verdicts before conditions were asked`() async throws {
+  @Test func `verdicts before the evaluation trap`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -16,7 +16,7 @@ import Testing
     try expectMessage("conditions answered before they were asked", in: result)
   }
 
-  @Test func `a claim while conditions are asked`() async throws {
+  @Test func `a review during the evaluation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -27,7 +27,7 @@ import Testing
     try expectMessage("a claim was asked for while conditions were evaluated", in: result)
   }
 
-  @Test func `did-start of what has not started`() async throws {
+  @Test func `didStart of an operation that hasn't started traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -38,7 +38,7 @@ import Testing
     try expectMessage("did-start is due in ready", in: result)
   }
 
-  @Test func `did-finish of what has not ended`() async throws {
+  @Test func `didFinish of an operation that hasn't ended traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -49,7 +49,7 @@ import Testing
     try expectMessage("did-finish was notified in the state executing", in: result)
   }
 
-  @Test func `did-finish before will-finish`() async throws {
+  @Test func `didFinish before willFinish traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -60,7 +60,7 @@ import Testing
     try expectMessage("did-finish was notified in the state finishing", in: result)
   }
 
-  @Test func `will-finish of what has not ended`() async throws {
+  @Test func `willFinish of an operation that hasn't ended traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

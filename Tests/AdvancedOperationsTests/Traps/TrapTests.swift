@@ -13,7 +13,7 @@ import Testing
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws { try expectMessage(sentence, in: result, sourceLocation: sourceLocation) }
 
-  @Test func `a limit of no causes is refused`() async throws {
+  @Test func `explaining with a limit of no causes traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -37,7 +37,7 @@ import Testing
     )
   }
 
-  @Test func `skip of a pending operation`() async throws {
+  @Test func `skipping a pending operation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -80,7 +80,7 @@ import Testing
     try expectTrap("finish() was called on operation “work”, which is ready and has not", result)
   }
 
-  @Test func `a condition that comes after enqueueing`() async throws {
+  @Test func `adding a condition after enqueueing traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -98,7 +98,7 @@ import Testing
     )
   }
 
-  @Test func `a journal that is attached after enqueueing`() async throws {
+  @Test func `attaching a journal after enqueueing traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -117,7 +117,7 @@ import Testing
     )
   }
 
-  @Test func `a journal that is attached in the body`() async throws {
+  @Test func `attaching a journal in the body traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `a journal for a value that isn't Codable`() async throws {
+  @Test func `a journal for a value that isn't Codable traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -162,7 +162,7 @@ import Testing
     )
   }
 
-  @Test func `a second journal`() async throws {
+  @Test func `attaching a second journal traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -177,7 +177,7 @@ import Testing
     )
   }
 
-  @Test func `a claim that comes while executing`() async throws {
+  @Test func `adding a claim while executing traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -192,7 +192,7 @@ import Testing
     )
   }
 
-  @Test func `a condition that comes after the end`() async throws {
+  @Test func `adding a condition after the end traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -285,7 +285,7 @@ import Testing
     )
   }
 
-  @Test func `a limit that lets nobody in`() async throws {
+  @Test func `a claim with the limit 0 traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -293,7 +293,7 @@ import Testing
     try expectTrap("MutuallyExclusive “a” was created with the limit 0. Give 1 or more.", result)
   }
 
-  @Test func `a group with a negative limit`() async throws {
+  @Test func `a group with a negative limit traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

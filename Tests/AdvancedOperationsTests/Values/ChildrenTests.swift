@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: Children.Phase.allCases)
-  func `the last end closes them while they run, and at no other time`(phase: Children.Phase) {
+  func `the last child's end closes the children only while they run`(phase: Children.Phase) {
     if phase == .closed { return }
     var children = Self.children(phase, open: 2)
     #expect(Self.word(children.ended(1)) == "none")
@@ -64,7 +64,7 @@ import Testing
     #expect(children.phase == (phase == .running ? .closed : phase))
   }
 
-  @Test func `a parent that has added what it had closes them if all have ended`() {
+  @Test func `a parent closes its children if all have ended during its start`() {
     var children = Self.children(.beginning, open: 1)
     #expect(Self.word(children.ended(0)) == "none")
     #expect(Self.word(children.begun()) == "close")
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: [Children.Phase.waiting, .beginning, .running])
-  func `the last end wakes what waits for it, once`(phase: Children.Phase) {
+  func `the last child's end wakes waiting threads once`(phase: Children.Phase) {
     var children = Self.children(phase, open: 2)
     let wakes = Counter()
     let haveEnded = children.waits { wakes.add() }
@@ -102,13 +102,13 @@ import Testing
     #expect(children.phase == (phase == .running ? .closed : phase))
   }
 
-  @Test func `nothing waits where all have ended`() {
+  @Test func `a wait for ended children returns immediately`() {
     var children = Self.children(.closed)
     let haveEnded = children.waits { Issue.record("was woken") }
     #expect(haveEnded)
   }
 
-  @Test func `a scope closes them if none has come since it looked, and none is coming`() {
+  @Test func `a scope closes its children only if no more are being added`() {
     var children = Children(isListed: false)
     #expect(children.comes([BlockOperation {}, BlockOperation {}]) == .take(0))
     #expect(children.closes(with: 2) == false, "they are open")
@@ -123,7 +123,7 @@ import Testing
     #expect(children.operations.isEmpty)
   }
 
-  @Test func `errors are in the order of the children, and what one inherited is counted`() {
+  @Test func `child errors are ordered and inherited ones are counted`() {
     let (a, b, c) = (Work("a"), Work("b"), Work("c"))
     c.addDependency(a)
     var errors = ChildErrors()
@@ -143,7 +143,7 @@ import Testing
 
 /// What can't be ends the process and says so.
 @Suite(.watched) struct `Impossible events of children trap` {
-  @Test func `a second start`() async throws {
+  @Test func `starting children twice traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var children = Children()
       children.begins()
@@ -152,7 +152,7 @@ import Testing
     try expectMessage("the children of an operation were started twice", in: result)
   }
 
-  @Test func `a start that is over and had not begun`() async throws {
+  @Test func `reporting an unbegun start of children traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var children = Children()
       _ = children.begun()
@@ -160,7 +160,7 @@ import Testing
     try expectMessage("the children of an operation had not begun", in: result)
   }
 
-  @Test func `a second end`() async throws {
+  @Test func `ending a child twice traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var children = Children()
       _ = children.comes([BlockOperation {}, BlockOperation {}])

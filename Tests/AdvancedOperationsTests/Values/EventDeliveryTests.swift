@@ -234,7 +234,7 @@ private struct Situation: CustomStringConvertible {
     )
   }
 
-  @Test func `an event that was announced and has not come about is taken out`() {
+  @Test func `an announced event that doesn't happen is removed`() {
     let (one, other) = (Work("one"), Work("other"))
     for place in 0...2 {
       var delivery = EventDelivery()
@@ -261,7 +261,7 @@ private struct Situation: CustomStringConvertible {
     return names.dropLast()
   }
 
-  @Test func `a thread that goes on after the end of its delivery traps`() async throws {
+  @Test func `a thread that keeps delivering after its delivery's end traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

@@ -36,7 +36,7 @@ import Testing
     return guarded + [dependency.then(name: "then") { $0 }]
   }
 
-  @Test func `an origin has the name of the operation in which it began`() {
+  @Test func `an origin has the name of the operation where the error began`() {
     let none: [Origin] = [
       .body, .cancel, .timeout, .skipped(reason: "late"), .condition("a"), .attempt(2, .body),
       .condition("a", .condition("b")),
@@ -50,7 +50,7 @@ import Testing
     #expect(named.allSatisfy { $0.operation == "x" })
   }
 
-  @Test func `an origin is the path to a place, and what happened there`() {
+  @Test func `an origin consists of a path and a cause`() {
     let origins: [(Origin, [Origin.Step], Origin.Cause)] = [
       (.body, [], .body),
       (.cancel, [], .cancel),
@@ -78,7 +78,7 @@ import Testing
     #expect(Origin.child("x", .body) != .child("y", .body))
   }
 
-  @Test func `a failure of children or attempts isn't inherited: the operation ran`() {
+  @Test func `a failure of children or attempts isn't inherited`() {
     func isInherited(_ origin: Origin) -> Bool {
       let element = OperationFailure.Element(origin: origin, error: Flaw(1), isInherited: true)
       return OperationFailure(elements: [element]).isInherited
@@ -90,7 +90,7 @@ import Testing
 
   // MARK: The first error of a type
 
-  @Test func `the first error of a type is found through all that failed because of it`() {
+  @Test func `the first error of a type is found through inherited failures`() {
     let world = World()
     let download = Self.failing("download", 7)
     let dependents = Self.dependents(of: download)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `the first error is that of the first element, however deep it is`() {
+  @Test func `the first error belongs to the first element at any depth`() {
     let deep = Self.failure((.attempt(1, .body), Flaw(1)), (.attempt(2, .body), Flaw(2)))
     let failure = OperationFailure(elements: [
       .init(origin: .dependency("a"), error: deep, isInherited: true),
@@ -120,7 +120,7 @@ import Testing
     #expect(failure.first(OperationFailure.self)?.elements.count == 2)
   }
 
-  @Test func `an error is looked at before what it is made of, and may be of a protocol`() {
+  @Test func `an error is checked before the errors that it contains`() {
     let world = World()
     let download = Self.failing("download", 7)
     let work = Work("work")
@@ -137,7 +137,7 @@ import Testing
 
   // MARK: Root causes
 
-  @Test func `root causes have their whole path`() {
+  @Test func `root causes have complete paths`() {
     let world = World()
     let retry = RetryPolicy.constant(.seconds(1)).attempts(2)
     let download = ResultOperation(name: "download", retry: retry) { () async throws -> Int in
@@ -182,7 +182,7 @@ import Testing
     #expect(causes.map(\.origin) == [.dependency("a", .dependency("download", .body))])
   }
 
-  @Test func `the parts of a condition are root causes of their own`() {
+  @Test func `the failed parts of a compound condition are separate root causes`() {
     let world = World()
     let work = Work("work")
     work.addCondition(
@@ -256,7 +256,7 @@ import Testing
     }
   }
 
-  @Test func `an operation that failed only because others were cancelled says so`() {
+  @Test func `an operation that failed only because of cancels reports that`() {
     let world = World()
     let download = ResultOperation(name: "download") { 1 }
     download.cancel(withError: Flaw(1))
@@ -279,7 +279,7 @@ import Testing
     #expect(Self.word(both.outcome?.failure) == "none")
   }
 
-  @Test func `a group whose only fault is a cancelled child failed by a cancel`() {
+  @Test func `a group with only a cancelled child failed because of a cancel`() {
     let world = World()
     let children = [Work("plain"), Work("reasoned"), Work("failing")]
     let groups = children.map { child in Group(name: "group") { child } }
@@ -302,7 +302,7 @@ import Testing
 
   // MARK: Timed out
 
-  @Test func `a time limit is found wherever it was exceeded`() {
+  @Test func `a timeout is found wherever it was exceeded`() {
     let world = World()
     let slow = world.taking(60, "slow")
     slow.addObserver(TimeoutObserver(.seconds(30)))
@@ -341,7 +341,7 @@ import Testing
     }
   }
 
-  @Test func `a cancel by somebody else is none, although an attempt took too long before`() {
+  @Test func `a later cancel overrides an attempt's timeout`() {
     let world = World()
     let policy = RetryPolicy.constant(.seconds(60)).attempts(2).attemptTimeout(.seconds(5))
     let work = RetryOperation(name: "work", retry: policy) { _ in world.taking(30, "send") }
@@ -355,7 +355,7 @@ import Testing
 
   // MARK: Skipped
 
-  @Test func `a value that is not there because there was nothing to do says why`() {
+  @Test func `a missing value of a skipped operation has the skip's reason`() {
     let world = World()
     let download = ResultOperation<Int>(name: "download") {
       throw OperationSkipped(reason: "not modified")

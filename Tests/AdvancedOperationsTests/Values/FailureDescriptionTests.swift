@@ -200,7 +200,7 @@ import Testing
     #expect(failing.description == "failing (failed)")
   }
 
-  @Test func `errors are the elements without their origins`() {
+  @Test func `a failure's errors are its elements without origins`() {
     let failure = OperationFailure(elements: [.condition(1), .body(2), .reason(3)])
     #expect(flaws(failure.errors) == [1, 2, 3])
     #expect(failure.notRunCount == 0)

@@ -5,14 +5,14 @@ import Testing
 /// The rows of the table before an operation's turn: what each event does in each situation.
 @Suite struct `The state machine before the turn` {
   @Test(arguments: Place.allCases)
-  func `a condition is recorded until enqueued, or when cancelled`(place: Place) {
+  func `a condition is recorded until enqueueing or after a cancel`(place: Place) {
     let action = place.machine.conditionAdded()
     let isInTime = place == .pending || place.isCancelled
     #expect(action == (isInTime ? .record : .reject(.conditionAddedLate(place.state))))
   }
 
   @Test(arguments: Place.allCases)
-  func `a journal is accepted once, until enqueued or started`(place: Place) {
+  func `a journal is accepted once until enqueueing or start`(place: Place) {
     let isInTime = place == .pending || place == .pendingCancelled
     for isFirst in [true, false] {
       let action = place.machine.journalAttached(isFirst: isFirst)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [Place.pending, .pendingCancelled])
-  func `a queue takes in what nobody has started`(place: Place) {
+  func `a queue accepts operations that haven't started`(place: Place) {
     var machine = place.machine
     machine.enqueued()
     #expect(machine.isSubmitted)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { ![.pending, .enqueued].contains($0) })
-  func `verdicts count while they are waited for, and never later`(place: Place) {
+  func `verdicts apply only during the evaluation`(place: Place) {
     if place.state == .pending { return }
     for (verdict, isMarked, flaws) in Self.verdicts {
       var machine = place.machine
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { $0.state != .evaluatingConditions })
-  func `a review marks what has not started and isn't cancelled`(place: Place) {
+  func `a review marks only operations that neither started nor were cancelled`(place: Place) {
     for (verdict, isMarked, flaws) in Self.verdicts {
       var machine = place.machine
       let before = machine.flawNumbers
@@ -104,7 +104,7 @@ import Testing
   // MARK: Started manually
 
   @Test(arguments: [false, true], [false, true])
-  func `a manual start runs here if there is nothing to evaluate or to claim`(
+  func `a manual start executes directly without conditions and claims`(
     hasConditions: Bool,
     hasClaims: Bool
   ) {

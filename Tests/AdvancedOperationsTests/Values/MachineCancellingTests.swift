@@ -56,7 +56,7 @@ import Testing
     #expect(machine.flawNumbers == before)
   }
 
-  @Test func `a verdict that comes after a cancel is ignored`() {
+  @Test func `a verdict after a cancel is ignored`() {
     var machine = Place.evaluating.machine
     let cancel = machine.cancelCalled(reason: nil, policy: .finishImmediately)
     let verdict = machine.verdictsArrived(.failed([.condition(1)]))
@@ -68,7 +68,7 @@ import Testing
     #expect(machine.outcome?.kind == .cancelled)
   }
 
-  @Test func `a finish of the body after a cancel that finished it is ignored`() {
+  @Test func `a finish after a cancel that finished the operation is ignored`() {
     var machine = Place.launched.machine
     let cancel = machine.cancelCalled(reason: .reason(1), policy: .finishImmediately)
     let finish = machine.decide([.body(2)])

@@ -55,13 +55,14 @@ import Testing
   }
 
   @Test(arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled])
-  func `a cancel after that leaves its body due`(policy: AdvancedOperation.CancellationPolicy) {
+  func `a cancel after the launch leaves the body due`(policy: AdvancedOperation.CancellationPolicy)
+  {
     var machine = Place.launched.machine
     _ = machine.cancelCalled(reason: nil, policy: policy)
     #expect(machine.isBodyDue && machine.hasStarted)
   }
 
-  @Test func `a finish after that ends it without its body`() {
+  @Test func `a finish after the launch ends the operation without its body`() {
     var machine = Place.launched.machine
     _ = machine.decide([])
     #expect(!machine.isBodyDue && machine.hasStarted)
@@ -90,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `did-finish makes it finished`() {
+  @Test func `an operation is finished after didFinish`() {
     var machine = Place.finishingAfterWillFinish.machine
     machine.didFinishNotified()
     #expect(machine.state == .finished)
@@ -115,12 +116,12 @@ import Testing
   // MARK: Finished and quiet
 
   @Test(arguments: Place.allCases)
-  func `quiet is finished with no body going on`(place: Place) {
+  func `an operation is idle if it is finished without a running body`(place: Place) {
     let isIdle = place == .finished || place == .finishedCancelled
     #expect(place.machine.isIdle == isIdle)
   }
 
-  @Test func `the last of several bodies makes it quiet`() {
+  @Test func `an operation is idle after the last of its bodies ends`() {
     var machine = Place.launched.machine
     machine.bodyBegan()
     machine.bodyBegan()
@@ -134,7 +135,7 @@ import Testing
     #expect([afterExecute, afterTelling, afterFirst, afterLast] == [false, false, false, true])
   }
 
-  @Test func `bodies that end before the end leave the telling as the last`() {
+  @Test func `an operation whose bodies end early is idle after event delivery`() {
     var machine = Place.launched.machine
     _ = machine.decide([])
     let afterExecute = machine.bodyEnded()

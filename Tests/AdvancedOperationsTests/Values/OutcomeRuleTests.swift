@@ -25,7 +25,7 @@ import Testing
     #expect(flaws(machine.outcome?.failure?.errors ?? []) == [2, 1])
   }
 
-  @Test func `a cancel wins over errors, and the reasons come first`() {
+  @Test func `a cancel overrides errors and its reasons are first`() {
     var machine = Self.executing { machine in
       _ = machine.cancelCalled(reason: .reason(1), policy: .whenFinishIsCalled)
       _ = machine.cancelCalled(reason: .reason(2), policy: .whenFinishIsCalled)
@@ -35,7 +35,7 @@ import Testing
     #expect(flaws(machine.outcome?.failure?.errors ?? []) == [1, 2, 3])
   }
 
-  @Test func `a cancel wins over a failed condition`() {
+  @Test func `a cancel overrides a failed condition`() {
     var machine = Place.readyFailed.machine
     _ = machine.cancelCalled(reason: .reason(2), policy: .finishImmediately)
     _ = machine.turnCame()
@@ -43,7 +43,7 @@ import Testing
     #expect(machine.flawNumbers == [1, 2])
   }
 
-  @Test func `a cancel wins over a skip`() {
+  @Test func `a cancel overrides a skip`() {
     var machine = Place.readySkipped.machine
     _ = machine.cancelCalled(reason: nil, policy: .finishImmediately)
     _ = machine.turnCame()
@@ -51,7 +51,7 @@ import Testing
     #expect(machine.elements.isEmpty)
   }
 
-  @Test func `errors win over a skip`() {
+  @Test func `errors of conditions override a skip`() {
     var machine = Place.readySkipped.machine
     _ = machine.reviewed(.failed([.condition(4)]))
     _ = machine.turnCame()
@@ -88,7 +88,7 @@ import Testing
     #expect(machine.elements.count == 1)
   }
 
-  @Test func `the first finish decides`() {
+  @Test func `the first of two finishes decides the outcome`() {
     var machine = Self.executing()
     let first = machine.decide([.body(1)])
     let second = machine.decide([])
