@@ -62,7 +62,7 @@ import Testing
   // MARK: Chains
 
   @Test(arguments: Fate.allCases)
-  func `a chain of results is told of and released, however its first ends`(fate: Fate) async {
+  func `a long chain of results delivers its failure and is released`(fate: Fate) async {
     let length = Self.length
     await Self.onSmallStack {
       let first = ResultOperation(name: "step 0") { () async throws -> Int in
@@ -148,8 +148,7 @@ import Testing
 
   /// An operation fails with the first of its inputs that failed, and with the other one if that has
   /// failed by then.
-  @Test func `each of two, which both depend on the two before, tells of each failure once`() async
-  {
+  @Test func `failures of a lattice of operations are each described once`() async {
     let width = 2
     let first = (0..<width).map { number in
       ResultOperation(name: "0.\(number)") { () async throws -> Int in throw Flaw() }
@@ -178,7 +177,7 @@ import Testing
 
   // MARK: Failures
 
-  @Test func `a failure in a failure, and so on, is described and released`() async {
+  @Test func `a deeply nested failure is described and released`() async {
     let count = Self.values
     await Self.onSmallStack {
       var failure = OperationFailure(elements: [.init(origin: .body, error: Flaw())])
@@ -191,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func `origins in origins are compared, hashed, described and released`() async {
+  @Test func `deeply nested origins are compared, hashed, described and released`() async {
     let count = Self.values
     await Self.onSmallStack {
       func origin(_ last: OperationFailure.Origin) -> OperationFailure.Origin {
@@ -228,7 +227,7 @@ import Testing
   }
 
   @Test(arguments: Fate.allCases, [GroupOperation.ErrorPolicy.collectAll, .failFast])
-  func `groups in groups are run, told of and released`(
+  func `deeply nested groups run, notify observers and are released`(
     fate: Fate,
     policy: GroupOperation.ErrorPolicy
   ) async {
@@ -255,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: Fate.allCases)
-  func `a failure in groups in groups says where it comes from`(fate: Fate) async {
+  func `a failure in deeply nested groups has its complete path`(fate: Fate) async {
     let depth = Self.depth
     let live = CoreStress.Live()
     await Self.onSmallStack {
@@ -278,7 +277,7 @@ import Testing
     await live.ended()
   }
 
-  @Test func `groups in groups that are cancelled before they run leave`() async {
+  @Test func `deeply nested groups that are cancelled early leave`() async {
     let depth = Self.depth
     let live = CoreStress.Live()
     await Self.onSmallStack {
@@ -294,14 +293,14 @@ import Testing
     await live.ended()
   }
 
-  @Test func `groups in groups that never run are released`() async {
+  @Test func `deeply nested groups that never run are released`() async {
     let depth = Self.depth
     let live = CoreStress.Live()
     await Self.onSmallStack { _ = Self.nest(Leaf(.succeeds, live), depth) }
     await live.ended()
   }
 
-  @Test func `the progress of the innermost is that of all groups`() async {
+  @Test func `the innermost operation's progress is that of all nested groups`() async {
     let depth = Self.depth
     let live = CoreStress.Live()
     let told = CoreStress.Tally()
@@ -317,7 +316,7 @@ import Testing
     await live.ended()
   }
 
-  @Test func `retries of retries end and are cancelled`() async {
+  @Test func `deeply nested retries finish and can be cancelled`() async {
     let depth = Self.depth / 10
     let live = CoreStress.Live()
     await Self.onSmallStack {
@@ -339,7 +338,7 @@ import Testing
   // MARK: Callbacks
 
   @Test(arguments: [true, false])
-  func `observers that end the next operation, whose observers do so too, need no stack`(
+  func `observers that end the next operation recursively need no stack`(
     finishes: Bool
   ) async throws {
     let count = Self.length

@@ -39,7 +39,7 @@ import Testing
     #expect(isInOrder == true)
   }
 
-  @Test func `ten thousand children of a group fail at once, and all errors are there`()
+  @Test func `ten thousand children that fail at the same time are all reported`()
     async throws
   {
     let count = CoreStress.scaled(10_000)
@@ -57,7 +57,7 @@ import Testing
     #expect(ends.now == count)
   }
 
-  @Test func `ten thousand operations of a scope fail at once, and 128 errors are there`()
+  @Test func `ten thousand failures of a scope are reported as 128 errors`()
     async throws
   {
     let count = CoreStress.scaled(10_000)
@@ -78,7 +78,7 @@ import Testing
     #expect(ends.now == count)
   }
 
-  @Test func `the first of ten thousand failures cancels the others, and none is unheard of`()
+  @Test func `the first of ten thousand failures cancels all other children`()
     async throws
   {
     let count = CoreStress.scaled(10_000)
@@ -98,7 +98,7 @@ import Testing
   }
 
   /// Lives of all kinds, on threads: what is promised of outcome and errors holds for each.
-  @Test func `outcome, flag and errors agree, whatever happened`() async throws {
+  @Test func `outcome, cancel flag and errors always agree`() async throws {
     for seed in CoreStress.seeds {
       var random = CoreStress.Random(seed: seed)
       let queue = AdvancedOperationQueue(

@@ -7,14 +7,14 @@ import Testing
 @Suite(.heavy, .serialized) struct `AdvancedStress: size` {
   private static let stackSize = 512 * 1_024
 
-  @Test func `a long chain of results that never ran is released on a small stack`() async {
+  @Test func `a long unexecuted chain of results is released on a small stack`() async {
     await CoreStress.onThread(stackSize: Self.stackSize) {
       var last = ResultOperation { 0 }
       for _ in 0..<CoreStress.scaled(100_000) { last = last.then { $0 + 1 } }
     }
   }
 
-  @Test func `a long chain of results runs, and is released on a small stack`() async throws {
+  @Test func `a long chain of results runs and is released on a small stack`() async throws {
     let length = CoreStress.scaled(20_000)
     let last = await CoreStress.onThread(stackSize: Self.stackSize) {
       var last = ResultOperation { 0 }
@@ -54,7 +54,7 @@ import Testing
     await live.ended()
   }
 
-  @Test func `a group of very many children ends`() async throws {
+  @Test func `a group of very many children finishes`() async throws {
     let live = CoreStress.Live()
     let group = GroupOperation {
       for _ in 0..<CoreStress.scaled(20_000) { AdvancedStress.Work(live, .finishes) }

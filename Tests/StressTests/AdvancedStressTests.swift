@@ -31,7 +31,7 @@ private struct Flaw: Error {}
 
 @Suite(.heavy, .serialized) struct `AdvancedStress: attacks` {
   /// The condition is still being asked when the cancel comes, and answers only afterwards.
-  @Test func `an operation whose condition takes long is cancelled right after it was added`()
+  @Test func `an operation with a slow condition can be cancelled right after adding`()
     async throws
   {
     let live = CoreStress.Live()
@@ -59,7 +59,7 @@ private struct Flaw: Error {}
     #expect(live.now == 0)
   }
 
-  @Test func `cancel, finish and a verdict at the same time give one end and one outcome`()
+  @Test func `a simultaneous cancel, finish and verdict cause one end and outcome`()
     async throws
   {
     let live = CoreStress.Live()

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: Shape.allCases)
-  func `graphs are built, run and released`(shape: Shape) async {
+  func `large graphs are built, run and released`(shape: Shape) async {
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(shape.count)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: Shape.allCases)
-  func `graphs are built and dropped without running`(shape: Shape) async {
+  func `large graphs can be built and released without running`(shape: Shape) async {
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(shape.count)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: Shape.allCases)
-  func `graphs are cancelled as a whole`(shape: Shape) async throws {
+  func `large graphs can be cancelled as a whole`(shape: Shape) async throws {
     let watchdog = CoreStress.Watchdog(seconds: 180) { "\(shape)" }
     let count = CoreStress.scaled(50_000)
     let (ran, live) = (CoreStress.Tally(), CoreStress.Live())
@@ -109,7 +109,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `barriers by the hundred thousand run in order`() async throws {
+  @Test func `a hundred thousand barriers run in order`() async throws {
     let watchdog = CoreStress.Watchdog(seconds: 120) { "barriers" }
     let count = CoreStress.scaled(100_000)
     let order = CoreStress.Tally()
@@ -149,7 +149,7 @@ import Testing
     watchdog.end()
   }
 
-  @Test func `many threads add, and everything runs`() async throws {
+  @Test func `operations that many threads add all run`() async throws {
     let watchdog = CoreStress.Watchdog(seconds: 120) { "adding" }
     let count = CoreStress.scaled(100_000)
     let ran = CoreStress.Tally()

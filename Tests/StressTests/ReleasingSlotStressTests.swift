@@ -34,7 +34,8 @@ import Testing
     deinit { live.died() }
   }
 
-  @Test func `limits and claims hold, everything ends, and all is given back`() async throws {
+  @Test
+  func `random operations between attempts respect limits and release everything`() async throws {
     var random = CoreStress.Random(seed: 1)
     let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let live = CoreStress.Live()

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 16], [1, -1])
-  func `each ends, after its operation has, and shows what the body did`(
+  func `each blocking wait ends after its operation and sees its effects`(
     threads: Int,
     limit: Int
   ) async {
@@ -69,7 +69,7 @@ import Testing
     #expect(wrong.now == 0)
   }
 
-  @Test func `all that wait for one operation go on, whenever they came`() async {
+  @Test func `all blocking waits for one operation end whenever they began`() async {
     let wrong = CoreStress.Tally()
     for round in 0..<CoreStress.scaled(100) {
       let queue = OperationQueue()
