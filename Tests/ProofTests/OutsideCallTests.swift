@@ -55,7 +55,7 @@ import Testing
     if !isTrue { throw Witness.Violation(description: text()) }
   }
 
-  @Test func `a finish() of a group that is just starting leaves its queue idle`() async throws {
+  @Test func `a finish of a group that is just starting leaves its queue idle`() async throws {
     try await Self.explore { simulation in
       let queue = AdvancedOperationQueue(environment: simulation.environment)
       queue.maxConcurrentOperationCount = 1
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `a child that comes while its group starts may enter what the group holds`()
+  @Test func `a child that is added during its group's start may use the group's claim`()
     async throws
   {
     try await Self.explore { simulation in
