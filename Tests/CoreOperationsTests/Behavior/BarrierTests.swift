@@ -151,7 +151,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `adding from inside one goes behind all others`() {
+  @Test func `operations that a barrier adds run after all others`() {
     queue.addBarrierBlock { [queue, log] in
       log.add("a")
       queue.addOperation(BlockOperation { log.add("from a") })
@@ -206,7 +206,7 @@ import Testing
     #expect(log.entries == ["barrier", "0", "1"])
   }
 
-  @Test func `a dependency that is added behind one holds after it`() {
+  @Test func `a dependency that is added behind a barrier applies after it`() {
     let front = SelfKept()
     let late = Operation()
     let behind = BlockOperation { [log] in log.add("behind") }
@@ -222,7 +222,7 @@ import Testing
     #expect(log.entries == ["barrier", "behind"])
   }
 
-  @Test func `free what they captured outside of any lock`() async {
+  @Test func `a barrier releases its captures outside of locks`() async {
     let queue = OperationQueue()
     let ended = Gate()
     do {

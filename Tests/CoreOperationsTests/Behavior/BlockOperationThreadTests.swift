@@ -29,7 +29,7 @@ private final class Marked: BlockOperation, @unchecked Sendable {
 }
 
 @Suite(.watched) struct `The blocks of one operation` {
-  @Test func `the first runs on the thread that starts it, however quick others are`() async {
+  @Test func `the first block runs on the thread that starts the operation`() async {
     let operation = Marked()
     let log = Log<String>()
     for name in ["first", "second", "third"] {
@@ -42,7 +42,7 @@ private final class Marked: BlockOperation, @unchecked Sendable {
   }
 
   #if os(Linux) || os(Android)
-  @Test func `the operation isn't finished while one of them runs that another thread has begun`()
+  @Test func `an operation isn't finished while another thread runs one of its blocks`()
     async throws
   {
     let hasBegun = Gate()

@@ -5,7 +5,7 @@ import Testing
 
 /// Operations that block their threads get more of them.
 @Suite(.watched, .heavy, .serialized) struct `Blocking work` {
-  @Test func `40 waiters are signalled by the 41st`() async throws {
+  @Test func `40 blocked operations are signaled by the 41st`() async throws {
     let queue = OperationQueue()
     let semaphore = DispatchSemaphore(value: 0)
     for _ in 0..<40 { queue.addOperation(BlockOperation { semaphore.wait() }) }
@@ -13,7 +13,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `64 that wait for each other all get a thread`() async throws {
+  @Test func `64 operations that wait for each other all get a thread`() async throws {
     let queue = OperationQueue()
     let all = Countdown(64)
     for _ in 0..<64 {

@@ -33,7 +33,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `no dependent slips through when a cancelled one ends at once`() async throws {
+  @Test func `a cancel of all operations lets no dependent start`() async throws {
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<100 {
@@ -64,7 +64,7 @@ import Testing
     #expect(!later.isCancelled)
   }
 
-  @Test func `an empty queue is left as it is`() {
+  @Test func `cancelling all operations of an empty queue does nothing`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.cancelAllOperations()

@@ -93,7 +93,7 @@ import Testing
 
   // MARK: Waits in closures
 
-  @Test(.heavy) func `40 that block are released by the 41st`() async throws {
+  @Test(.heavy) func `40 blocked closures are released by the 41st`() async throws {
     let queue = OperationQueue()
     let gate = Gate()
     for _ in 0..<40 { queue.addOperation { gate.pass() } }
@@ -101,7 +101,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test(.heavy) func `64 that wait for each other all get a thread`() async throws {
+  @Test(.heavy) func `64 closures that wait for each other all get a thread`() async throws {
     let queue = OperationQueue()
     let all = Countdown(64)
     for _ in 0..<64 {

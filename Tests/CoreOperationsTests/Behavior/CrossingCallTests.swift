@@ -53,8 +53,7 @@ import Testing
     }
   }
 
-  @Test func `an operation comes before the look whether its queue is empty, or after the change`()
-  {
+  @Test func `an operation is added either before the emptiness check or after the change`() {
     // What comes at the first point finds the former queue, and is refused; see the test of traps.
     var point = 1
     var isCrossed = true

@@ -104,7 +104,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `the removal of the last unfinished one starts it`() {
+  @Test func `removing the last unfinished dependency starts the operation`() {
     let never = Operation()
     let child = Operation()
     child.addDependency(never)
@@ -117,7 +117,7 @@ import Testing
     #expect(!never.isFinished)
   }
 
-  @Test func `the removal of one of two does not start it`() {
+  @Test func `removing one of two dependencies doesn't start the operation`() {
     let never = Operation()
     let second = Operation()
     let child = Operation()
@@ -132,7 +132,7 @@ import Testing
     #expect(child.isFinished)
   }
 
-  @Test func `the removal of what is no dependency changes nothing`() {
+  @Test func `removing an operation that isn't a dependency changes nothing`() {
     let first = Operation()
     let child = Operation()
     child.addDependency(first)
@@ -146,7 +146,7 @@ import Testing
     #expect(child.dependencies.isEmpty)
   }
 
-  @Test func `a removed one that finishes later is not counted`() {
+  @Test func `a removed dependency that finishes later isn't counted`() {
     let removed = Operation()
     let second = Operation()
     let child = Operation()
@@ -185,7 +185,7 @@ import Testing
 
   /// Against plain arrays of the dependencies of each operation.
   @Test(arguments: Effort.seeds(40))
-  func `adding and removing at random keeps the order of dependencies`(seed: UInt64) {
+  func `random additions and removals keep the order of dependencies`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
@@ -213,7 +213,7 @@ import Testing
     #expect(children.map(\.dependencies) == expected)
   }
 
-  @Test func `many threads may add and remove while others finish`() async throws {
+  @Test func `many threads may change dependencies while others finish`() async throws {
     let queue = OperationQueue()
     let parents = (0..<400).map { _ in Operation() }
     let children = (0..<20).map { _ in Operation() }

@@ -28,7 +28,7 @@ import Testing
     #expect(openParents.now == 0)
   }
 
-  @Test func `several are added at once, in order, whatever the kind of sequence`() async throws {
+  @Test func `several dependencies are added in order from any sequence`() async throws {
     final class Step: Operation, @unchecked Sendable {
       let added = Log<Operation>()
       override func addDependency(_ op: Operation) {
@@ -53,14 +53,14 @@ import Testing
     #expect(step.isFinished && !step.isCancelled)
   }
 
-  @Test func `several are added, the operation itself among them`() async throws {
+  @Test func `an operation among its own added dependencies completes a cycle`() async throws {
     let (first, last, own) = (Operation(), Operation(), Operation())
     own.addDependencies([first, own, last])
     #expect(own.dependencies == [first, last])
     #expect(own.cancellationReason is OperationCycleError)
   }
 
-  @Test func `readiness follows the dependencies`() {
+  @Test func `an operation's readiness follows its dependencies`() {
     let first = Operation()
     let second = Operation()
     let child = Operation()
@@ -76,7 +76,7 @@ import Testing
     #expect(child.isReady)
   }
 
-  @Test func `a dependency in another queue holds`() async throws {
+  @Test func `a dependency in another queue delays the operation`() async throws {
     let log = Log<String>()
     let gate = Gate()
     let first = BlockOperation {
@@ -94,7 +94,7 @@ import Testing
     for queue in queues { try await queue.untilAllOperationsAreFinished() }
   }
 
-  @Test func `a dependency in no queue holds until it is started by hand`() {
+  @Test func `an unqueued dependency delays the operation until it is started manually`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let byHand = Operation()
@@ -121,7 +121,7 @@ import Testing
     #expect(!child.isCancelled)
   }
 
-  @Test func `a dependency that has finished is recorded and not waited for`() {
+  @Test func `a dependency that has finished is recorded without delaying`() {
     let finished = Operation()
     finished.start()
     let child = Operation()
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(arguments: [3, 50])
-  func `dependencies are listed in the order of adding and finished or not`(count: Int) {
+  func `dependencies are listed in adding order even after finishing`(count: Int) {
     let child = Operation()
     let parents = (0..<count).map { _ in Operation() }
     for parent in parents { child.addDependency(parent) }
@@ -175,7 +175,7 @@ import Testing
     #expect(loop.isFinished)
   }
 
-  @Test func `an operation in a queue that is made to depend on itself leaves`() {
+  @Test func `a queued operation that becomes its own dependency is cancelled`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let ran = Gate()
@@ -188,7 +188,7 @@ import Testing
     #expect(loop.cancellationReason is OperationCycleError)
   }
 
-  @Test func `effects of a dependency are seen by its dependents`() async throws {
+  @Test func `dependents see the effects of their dependency`() async throws {
     // Plain variables on purpose: the sanitized run would report a missing happens-before.
     final class Box: @unchecked Sendable {
       var value = 0

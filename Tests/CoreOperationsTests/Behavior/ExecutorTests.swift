@@ -134,7 +134,7 @@ import Testing
     #expect(seen.entries.last == .some(nil))
   }
 
-  @Test func `a worker of the former executor runs nothing any more`() async throws {
+  @Test func `a worker of the former executor runs nothing after the change`() async throws {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let early = EndsInCancel()
@@ -150,7 +150,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a worker that came from the former executor leaves it with what is added later`()
+  @Test func `a worker of the former executor leaves later operations to the new one`()
     async throws
   {
     let executor = ManualExecutor()
@@ -172,7 +172,7 @@ import Testing
     #expect(manually.entries == [false])
   }
 
-  @Test func `a worker of the former one leaves what comes after the change to the new one`()
+  @Test func `a suspended worker of the former executor doesn't delay the new one`()
     async throws
   {
     let executor = ManualExecutor()
@@ -194,7 +194,7 @@ import Testing
     #expect(next.isFinished)
   }
 
-  @Test func `operations survive the dropping of their queue`() async {
+  @Test func `operations survive the release of their queue`() async {
     let done = Countdown(101)
     do {
       let queue = OperationQueue()
@@ -208,7 +208,7 @@ import Testing
     await done.done.opened()
   }
 
-  @Test func `a queue keeps what it was given`() {
+  @Test func `a queue keeps the properties that were set`() {
     let queue = OperationQueue()
     queue.name = "import"
     #expect(queue.name == "import")

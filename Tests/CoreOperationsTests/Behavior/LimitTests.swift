@@ -113,7 +113,7 @@ import Testing
     #expect(ran.now == 10)
   }
 
-  @Test func `set from many threads is in force as it reads`() async throws {
+  @Test func `a limit that many threads set is in force as it reads`() async throws {
     for _ in 0..<Effort.rounds(300) {
       let executor = ManualExecutor()
       let queue = OperationQueue(executor: executor)

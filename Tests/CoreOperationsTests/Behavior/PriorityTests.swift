@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `order what is ready`() {
+  @Test func `ready operations start in the order of their priorities`() {
     for priority in [Priority.low, .veryHigh, .normal, .veryLow, .high] {
       queue.addOperation(operation("\(priority) 1", priority))
       queue.addOperation(operation("\(priority) 2", priority))
@@ -60,7 +60,7 @@ import Testing
     #expect(log.entries == ["normal", "low", "high"])
   }
 
-  @Test func `equal ones start in the order of adding`() {
+  @Test func `operations of equal priority start in adding order`() {
     let gates = (0..<3).map { _ in Operation() }
     let waiting = (0..<3).map { operation("\($0)") }
     for (gate, operation) in zip(gates, waiting) { operation.addDependency(gate) }
@@ -70,7 +70,7 @@ import Testing
     #expect(log.entries == ["0", "1", "2"])
   }
 
-  @Test func `a late very high one overtakes everything that has not started`() {
+  @Test func `a late operation of the highest priority overtakes all waiting ones`() {
     let first = operation("first", .normal) { [queue, log] in
       let urgent = BlockOperation { log.add("urgent") }
       urgent.queuePriority = .veryHigh

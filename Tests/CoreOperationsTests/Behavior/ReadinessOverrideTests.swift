@@ -8,7 +8,7 @@ import Testing
 
   init() { queue = OperationQueue(executor: executor) }
 
-  @Test func `delay the start until they report`() {
+  @Test func `an isReady override delays the start until it reports a change`() {
     let ran = Tally()
     let operation = Switched { ran.add() }
     let other = Operation()
@@ -79,7 +79,7 @@ import Testing
     #expect(ran.now == 1)
   }
 
-  @Test func `a report that comes while they are asked is not lost`() {
+  @Test func `a report during an isReady call isn't lost`() {
     /// Turns on, on the asking stack, after the answer was made up.
     final class Late: Operation, @unchecked Sendable {
       private let asked = Tally()
@@ -108,7 +108,7 @@ import Testing
     #expect(operation.asked.now == asked)
   }
 
-  @Test func `many that turn on from several threads all run`() async throws {
+  @Test func `operations whose readiness several threads change all run`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
     let operations = (0..<500).map { _ in Switched {} }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Overrides of main and start` {
-  @Test func `main runs once, executing, and then it is finished`() async throws {
+  @Test func `main runs once while the operation is executing`() async throws {
     final class Main: Operation, @unchecked Sendable {
       let log = Log<String>()
       override func main() { log.add("\(isExecuting) \(isFinished) \(isReady)") }
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: Reporting.allCases)
-  func `an asynchronous one is over when it says so`(reporting: Reporting) {
+  func `an asynchronous operation finishes when it reports its end`(reporting: Reporting) {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.maxConcurrentOperationCount = 1
@@ -57,7 +57,7 @@ import Testing
     #expect(operation.starts.now == 1)
   }
 
-  @Test func `an asynchronous one may end on its own stack`() {
+  @Test func `an asynchronous operation may end within its start`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let operation = SelfKept { $0.end() }
@@ -66,7 +66,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `an end that is not reported is found when start returned`() {
+  @Test func `an unreported end is found when start returns`() {
     final class Silent: Operation, @unchecked Sendable {
       private let isOver = Locked(false)
       override var isFinished: Bool { isOver.withLock { $0 } }
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: ["state", "_state", "isFinished", "finished", "isReady2"])
-  func `An end is found whichever property of the subclass is reported`(key: String) {
+  func `an end is found whichever property the subclass reports`(key: String) {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let dependent = Operation()
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `Readiness is looked at when a property of the subclass is reported`() {
+  @Test func `readiness is checked when a subclass reports any property`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let gated = Gated()
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func `main may say itself that it is finished`() {
+  @Test func `main may report the end itself`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let transform = Transform(endsInMain: true)
@@ -161,7 +161,7 @@ import Testing
     #expect(completions.now == 1)
   }
 
-  @Test func `an overridden isFinished keeps it going after main`() {
+  @Test func `an isFinished override keeps the operation executing after main`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let transform = Transform(endsInMain: false)
@@ -199,7 +199,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a reason that came too late is none`() {
+  @Test func `a cancellation reason after the end is ignored`() {
     final class LateLoop: Operation, @unchecked Sendable {
       private let asked = Tally()
       override var isFinished: Bool {

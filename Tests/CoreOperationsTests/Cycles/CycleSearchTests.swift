@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(300))
-  func `random graphs lose exactly the operations that are in a cycle`(seed: UInt64) async throws {
+  func `random graphs lose exactly the operations of their cycles`(seed: UInt64) async throws {
     var generator = SplitMix64(seed: seed)
     let count = Int.random(in: 2...24, using: &generator)
     let edgeCount = Int.random(in: 1...count * 2, using: &generator)

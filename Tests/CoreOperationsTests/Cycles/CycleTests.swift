@@ -15,7 +15,7 @@ import Testing
     (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
-  @Test func `an operation that depends on itself is cancelled at once`() async throws {
+  @Test func `an operation that depends on itself is cancelled immediately`() async throws {
     let operation = operations("a")[0]
     operation.addDependency(operation)
     #expect(operation.isCancelled)
@@ -25,7 +25,7 @@ import Testing
     try await operation.untilFinished()
   }
 
-  @Test func `a cycle within a batch ends cancelled, with its path as the reason`() async throws {
+  @Test func `a cycle within a batch is cancelled with its path as the reason`() async throws {
     let cycle = operations("a", "b", "c")
     for (index, operation) in cycle.enumerated() {
       operation.addDependency(cycle[(index + 1) % 3])
@@ -53,7 +53,7 @@ import Testing
     #expect(!before.isCancelled && before.isFinished)
   }
 
-  @Test func `a cycle across batches and queues ends with the operation that closes it`()
+  @Test func `a cycle across batches and queues ends with the operation that completes it`()
     async throws
   {
     for closing in 0..<3 {
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `an edge that completes a cycle among queued operations is seen when it is added`()
+  @Test func `an edge that completes a cycle among queued operations is found immediately`()
     async throws
   {
     let cycle = operations("a", "b", "c")
@@ -86,7 +86,7 @@ import Testing
     #expect(!start.isCancelled)
   }
 
-  @Test func `a cycle through an operation in no queue ends cancelled, and so does that one`()
+  @Test func `a cycle through an unqueued operation ends with that operation cancelled`()
     async throws
   {
     let cycle = operations("queued", "not queued")
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [3, 4, 10, 60], [0, 1, 2])
-  func `a cycle of which only one is enqueued ends cancelled, whichever that is`(
+  func `a cycle of which any one operation is enqueued is cancelled`(
     size: Int,
     place: Int
   ) async throws {
@@ -117,7 +117,7 @@ import Testing
     #expect(cycle.filter(\.isFinished) == [enqueued])
   }
 
-  @Test func `a wait for an operation in no queue is no cycle`() async throws {
+  @Test func `waiting for an unqueued operation isn't a cycle`() async throws {
     let (waiting, missing) = (Operation(), Operation())
     waiting.addDependency(missing)
     let queue = OperationQueue()
@@ -131,7 +131,7 @@ import Testing
     #expect(!waiting.isCancelled)
   }
 
-  @Test func `a cycle that is opened again before it is queued runs`() async throws {
+  @Test func `a cycle that is broken before it is queued runs`() async throws {
     let cycle = operations("a", "b")
     cycle[0].addDependency(cycle[1])
     cycle[1].addDependency(cycle[0])
@@ -142,7 +142,7 @@ import Testing
     #expect(cycle.allSatisfy { !$0.isCancelled })
   }
 
-  @Test func `an edge that is only recorded is no wait`() async throws {
+  @Test func `an edge that is only recorded isn't a wait`() async throws {
     let gate = Gate()
     let running = Gate()
     let first = BlockOperation {
@@ -160,7 +160,7 @@ import Testing
     #expect(!first.isCancelled && !second.isCancelled)
   }
 
-  @Test func `an edge that is only recorded is no wait for a later search either`() {
+  @Test func `an edge that is only recorded isn't a wait for later searches`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let others = operations("waits", "behind", "before", "first")
@@ -178,7 +178,7 @@ import Testing
     #expect(others.allSatisfy { $0.isFinished && !$0.isCancelled })
   }
 
-  @Test func `a cycle that is closed outside of its queue is seen by the one that is in there`() {
+  @Test func `a cycle that is completed outside of a queue cancels its queued operation`() {
     let cycle = operations("a", "b", "c")
     let queue = OperationQueue(executor: ManualExecutor())
     cycle[2].addDependency(cycle[0])
@@ -189,7 +189,7 @@ import Testing
     for operation in cycle { #expect(path(of: operation)?.count == 4) }
   }
 
-  @Test func `two threads that complete a cycle from both ends never miss it`() async throws {
+  @Test func `two threads that complete a cycle from both ends always find it`() async throws {
     for _ in 0..<Effort.rounds(500) {
       let (a, b) = (Operation(), Operation())
       let queue = OperationQueue()
@@ -227,7 +227,7 @@ import Testing
     #expect(path[0] == "b" ? left == 4 : left == 3)
   }
 
-  @Test func `the description says what to do`() {
+  @Test func `the description of a cycle error says what to do`() {
     let error = OperationCycleError(path: ["a", "b", "a"])
     #expect("\(error)".contains("a → b → a"))
     #expect("\(error)".contains("Remove one of these waits"))

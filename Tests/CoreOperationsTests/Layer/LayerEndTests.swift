@@ -19,7 +19,7 @@ import Testing
     Layered(name, log: log, change)
   }
 
-  @Test func `a quiet hold keeps slot and membership beyond it, and no dependent`() {
+  @Test func `an idle hold keeps slot and membership and delays no dependent`() {
     let operation = layered("a") { answers in
       answers.start = { operation in
         operation.holdUntilIdle()
@@ -63,7 +63,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a quiet hold that comes after it, and before its start returned, keeps its place`() {
+  @Test func `an idle hold between end and start's return keeps the slot`() {
     let operation = layered("a") { answers in
       answers.start = { operation in
         operation.finishAndClose(isHeldUntilIdle: false)
@@ -125,7 +125,7 @@ import Testing
     #expect(barrier.now == 1)
   }
 
-  @Test func `a cancel while it is told that it was added takes effect after that`() {
+  @Test func `a cancel in the enqueued callback takes effect afterwards`() {
     let operation = layered("a") { answers in
       answers.didEnqueue = { [executor, log] operation in
         operation.cancel()
@@ -143,7 +143,7 @@ import Testing
     #expect(other.isFinished)
   }
 
-  @Test func `a cancel while it decides to park makes it leave`() {
+  @Test func `a cancel during the decision to park lets the operation leave`() {
     let operation = layered("a") { answers in
       answers.decideStart = { operation in
         operation.cancel()
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a cancel of a held or parked one makes it leave without a slot`(isHeld: Bool) {
+  func `a held or parked operation that is cancelled leaves without a slot`(isHeld: Bool) {
     let operation = layered("a") { answers in
       answers.holds = isHeld
       answers.decideStart = { _ in .park }
@@ -174,7 +174,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `cancelling all flags every one before any is told`() {
+  @Test func `cancelling all operations marks each one before any callback`() {
     let flags = Log<[Bool]>()
     final class Teller: Operation, @unchecked Sendable {
       private let tell: @Sendable () -> Void

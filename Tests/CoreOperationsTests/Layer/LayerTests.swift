@@ -16,7 +16,7 @@ import Testing
     Layered(name, log: log, change)
   }
 
-  @Test func `hooks are called in order, once each`() {
+  @Test func `the layer's hooks are called once each in order`() {
     let dependency = Operation()
     let operation = layered("a") { answers in
       answers.holds = true
@@ -75,7 +75,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a hold keeps it from starting, without a slot, until it is released`() {
+  @Test func `a readiness hold delays an operation without a slot`() {
     queue.maxConcurrentOperationCount = 1
     let held = layered("held") { $0.holds = true }
     let other = layered("other")
@@ -89,7 +89,7 @@ import Testing
     #expect(held.isFinished)
   }
 
-  @Test func `a hold released ahead starts it without a slot and before others`() {
+  @Test func `a released hold may let an operation leave without a slot`() {
     queue.maxConcurrentOperationCount = 1
     let holder = SelfKept()
     let held = layered("held") { $0.holds = true }
@@ -106,7 +106,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a parked one holds no slot and keeps its turn`() {
+  @Test func `a parked operation holds no slot and keeps its place`() {
     queue.maxConcurrentOperationCount = 1
     let mayStart = Tally()
     let parked = layered("parked") { answers in
@@ -125,7 +125,7 @@ import Testing
     #expect(log.entries.dropLast(2).last == "parked started")
   }
 
-  @Test func `an offer that comes while it decides to park is not lost`() {
+  @Test func `an offer during the decision to park isn't lost`() {
     let asked = Tally()
     let operation = layered("a") { answers in
       answers.decideStart = { operation in
@@ -139,7 +139,7 @@ import Testing
     #expect(asked.now == 2)
   }
 
-  @Test func `an offer that comes while it decides to park has it asked once more, not for ever`() {
+  @Test func `an offer during the decision to park causes one more decision`() {
     let asked = Tally()
     let operation = layered("a") { answers in
       answers.decideStart = { operation in
@@ -211,7 +211,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a parked one is asked again when a dependency that was added meanwhile finished`() {
+  @Test func `a parked operation is decided again after its late dependency finished`() {
     let late = Operation()
     let asked = Tally()
     let operation = layered("a") { answers in
@@ -228,7 +228,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `a reserved slot is one, and is used without asking again`() {
+  @Test func `a reserved slot counts once and is used without another decision`() {
     queue.maxConcurrentOperationCount = 2
     let operations = (0..<2).map { number in
       layered("\(number)") { answers in

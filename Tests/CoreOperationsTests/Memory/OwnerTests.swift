@@ -100,7 +100,7 @@ import Testing
   }
 
   /// What is released before its end is reported is gone when a wait for that returns.
-  @Test func `nothing of a block is left after a wait for it`() async {
+  @Test func `a block is fully released after a wait for its operation`() async {
     for _ in 0..<Effort.rounds(2_000) {
       let live = LiveCount()
       let queue = OperationQueue()

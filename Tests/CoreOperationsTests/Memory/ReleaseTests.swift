@@ -19,7 +19,7 @@ import Testing
     #expect(live.made == 1_000)
   }
 
-  @Test func `a finished operation has let go of its blocks`() async throws {
+  @Test func `a finished operation has released its blocks`() async throws {
     let live = LiveCount()
     let operation = BlockOperation()
     do {
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `an operation that left without running has let go of its blocks`(isQueued: Bool) {
+  func `an operation that left without running has released its blocks`(isQueued: Bool) {
     let live = LiveCount()
     let executor = ManualExecutor()
     let operation = BlockOperation()
@@ -57,7 +57,7 @@ import Testing
     #expect(live.alive == 0)
   }
 
-  @Test func `an operation that its own completion block captured is freed`() async {
+  @Test func `an operation that its completion block captured is released`() async {
     let live = LiveCount()
     let queue = OperationQueue()
     do {
@@ -74,7 +74,7 @@ import Testing
     #expect(live.made == 101)
   }
 
-  @Test func `a finished operation has let go of its dependents and its queue`() {
+  @Test func `a finished operation has released its dependents and queue`() {
     let live = LiveCount()
     let queues = LiveCount()
     let executor = ManualExecutor()
@@ -129,7 +129,7 @@ import Testing
     try await kept.untilFinished()
   }
 
-  @Test func `dependents in no queue may be released while their dependency finishes`()
+  @Test func `unqueued dependents may be released while their dependency finishes`()
     async throws
   {
     for _ in 0..<500 {
@@ -216,7 +216,7 @@ import Testing
     #expect(live.made == size)
   }
 
-  @Test func `a cycle of which only one was enqueued is released when the others are let go of`()
+  @Test func `a cycle with one queued operation is released with the others`()
     async throws
   {
     let live = LiveCount()
@@ -231,7 +231,8 @@ import Testing
     await live.none()
   }
 
-  @Test func `cycles that share operations, and what is tied to them, are released`() async throws {
+  @Test
+  func `cycles that share operations are released with everything tied to them`() async throws {
     for seed in Effort.seeds(50) {
       var random = SplitMix64(seed: seed)
       let live = LiveCount()
@@ -250,7 +251,7 @@ import Testing
     }
   }
 
-  @Test func `a closure that is replaced or a task that waited leaves nothing`() async {
+  @Test func `replaced closures and finished waits leave nothing behind`() async {
     let live = LiveCount()
     do {
       let operation = Counted(live)
@@ -281,7 +282,7 @@ import Testing
     await ended.done.opened()
   }
 
-  @Test func `a queue with unfinished work lives until that has finished, then goes`() async {
+  @Test func `a queue with unfinished operations lives until they have finished`() async {
     let live = LiveCount()
     let mayEnd = Gate()
     let first = BlockOperation { mayEnd.pass() }

@@ -28,7 +28,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
 }
 
 @Suite(.watched) struct `The order of what observers are told` {
-  @Test func `a value that was read before a change is not told after it`() async {
+  @Test func `observers don't receive an outdated value after a change`() async {
     let operation = SlowPriority()
     let log = Log<Operation.QueuePriority?>()
     let token = operation.observe(\.queuePriority, options: .new) { _, change in
@@ -48,7 +48,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     #expect(log.entries.last == .some(.high))
   }
 
-  @Test func `a queue tells each count in order, the last one too`() {
+  @Test func `observers receive each operation count in order`() {
     let executor = ManualExecutor(operationsPerWorker: 1)
     let queue = OperationQueue(executor: executor)
     let counts = Log<Int?>()
@@ -61,7 +61,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     #expect(counts.entries == [1, 2, 3, 2, 1, 0])
   }
 
-  @Test func `a change that is made while a value is told is told afterwards`() {
+  @Test func `a change during a notification is delivered afterwards`() {
     let operation = Operation()
     let log = Log<Operation.QueuePriority?>()
     let token = operation.observe(\.queuePriority, options: .new) { operation, change in
@@ -73,8 +73,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     #expect(log.entries == [.low, .veryHigh])
   }
 
-  @Test func `a wait that begins at the end returns while observers are being called`() async throws
-  {
+  @Test func `a wait that begins at the end returns while observers run`() async throws {
     let operation = Operation()
     let (isCalled, mayReturn, done) = (Gate(), Gate(), Gate())
     let token = operation.observe(\.isFinished) { _, _ in
@@ -93,7 +92,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     token.invalidate()
   }
 
-  @Test func `an operation leaves its queue when its thread has called the observers of its end`() {
+  @Test func `an operation leaves its queue after its end's observers returned`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let operation = Operation()
@@ -107,7 +106,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
   }
 
   @Test
-  func `a thread that is calling an observer calls it for the end too, maybe after the queue`()
+  func `a thread that is calling an observer also delivers the end`()
     async throws
   {
     let queue = OperationQueue()

@@ -2,7 +2,7 @@ import CoreOperations
 import Testing
 
 @Suite(.watched) struct `Observing properties` {
-  @Test func `the end and the start of a plain operation are told, once each`() async throws {
+  @Test func `observers receive start and end of a plain operation once each`() async throws {
     let operation = BlockOperation {}
     let log = Log<String>()
     let tokens = [
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: Reporting.allCases)
-  func `overrides are told through what they report`(_ reporting: Reporting) async throws {
+  func `observers receive the changes that overrides report`(_ reporting: Reporting) async throws {
     let operation = SelfKept(reporting) { $0.end() }
     let finished = Tally()
     let token = operation.observe(\.isFinished, options: .new) { _, change in
@@ -39,7 +39,7 @@ import Testing
     #expect(finished.now == 1)
   }
 
-  @Test func `initial values are told at once, without options nothing is carried`() {
+  @Test func `observers receive initial values immediately and no values without options`() {
     let operation = Operation()
     let log = Log<Bool?>()
     let token = operation.observe(\.isCancelled, options: [.initial, .new]) { _, change in
@@ -59,7 +59,7 @@ import Testing
     #expect(log.entries == [false, true, nil])
   }
 
-  @Test func `prior calls come before a change that is announced`() {
+  @Test func `observers receive the prior call before an announced change`() {
     let operation = SelfKept(.keyPaths)
     let log = Log<String>()
     let token = operation.observe(\.isExecuting, options: [.prior, .new]) { operation, change in
@@ -70,7 +70,7 @@ import Testing
     #expect(log.entries == ["before false", "true true"])
   }
 
-  @Test func `readiness, dependencies, priority and the completion block are told`() {
+  @Test func `observers receive readiness, dependencies, priority and completion block`() {
     let (operation, dependency) = (Operation(), Operation())
     let log = Log<String>()
     let tokens = [
@@ -100,7 +100,7 @@ import Testing
     #expect(blocks.now >= 1)
   }
 
-  @Test func `a queue's count, suspension, limit and name are told`() async throws {
+  @Test func `observers receive a queue's count, suspension, limit and name`() async throws {
     let queue = OperationQueue()
     let log = Log<String>()
     let tokens = [

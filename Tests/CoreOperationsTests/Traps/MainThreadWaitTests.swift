@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(arguments: Target.allCases)
-  func `directly, or through what needs the main thread`(target: Target) async throws {
+  func `a wait of the main thread for code that needs it traps`(target: Target) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

@@ -5,7 +5,7 @@ import Testing
 
 /// Programmer errors end the process with one clear sentence.
 @Suite(.watched) struct `Mistakes trap with one sentence` {
-  @Test func `adding to a queue twice`() async throws {
+  @Test func `adding an operation to a queue twice traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -23,7 +23,7 @@ import Testing
     )
   }
 
-  @Test func `adding to two queues`() async throws {
+  @Test func `adding an operation to two queues traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -40,7 +40,7 @@ import Testing
     )
   }
 
-  @Test func `adding after a start by hand`() async throws {
+  @Test func `adding an operation after a manual start traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -56,7 +56,7 @@ import Testing
     )
   }
 
-  @Test func `starting what is in a queue`() async throws {
+  @Test func `starting an operation that is in a queue traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -74,7 +74,7 @@ import Testing
     )
   }
 
-  @Test func `starting what is executing`() async throws {
+  @Test func `starting an operation that is executing traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -90,7 +90,7 @@ import Testing
     )
   }
 
-  @Test func `starting what is not ready`() async throws {
+  @Test func `starting an operation that isn't ready traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -106,7 +106,7 @@ import Testing
     )
   }
 
-  @Test func `adding a block to what has started`() async throws {
+  @Test func `adding a block to a started operation traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -122,7 +122,7 @@ import Testing
     )
   }
 
-  @Test func `a negative limit`() async throws {
+  @Test func `setting a negative limit traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -138,7 +138,7 @@ import Testing
     )
   }
 
-  @Test func `an underlying queue for a queue that has operations`() async throws {
+  @Test func `setting the underlying queue of a queue with operations traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -156,8 +156,7 @@ import Testing
   }
 
   #if DEBUG
-  @Test func `an underlying queue, just after an operation came from another thread`() async throws
-  {
+  @Test func `setting the underlying queue just after an operation was added traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -182,7 +181,7 @@ import Testing
   }
   #endif
 
-  @Test func `waiting for the own queue in a completion block`() async throws {
+  @Test func `waiting for the queue in its completion block traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -201,7 +200,7 @@ import Testing
     )
   }
 
-  @Test func `waiting for the own queue in a barrier`() async throws {
+  @Test func `waiting for the queue in its barrier traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -218,7 +217,7 @@ import Testing
     )
   }
 
-  @Test func `waiting for what is behind the barrier that waits`() async throws {
+  @Test func `waiting in a barrier for an operation behind it traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -239,7 +238,7 @@ import Testing
     )
   }
 
-  @Test func `waiting in a barrier for another queue, and for what was in front, is none`()
+  @Test func `waiting in a barrier for earlier or other operations doesn't trap`()
     async throws
   {
     let (queue, other) = (OperationQueue(), OperationQueue())

@@ -6,7 +6,7 @@ import Testing
 /// States that can't be: they end the process and print themselves.
 @Suite(.watched) struct `Impossible states trap` {
   @Test(arguments: ["created", "executing", "ended"])
-  func `a queue's start of what it can't start`(phase: String) async throws {
+  func `a queue's start of an unstartable operation traps`(phase: String) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: ["created", "enqueued", "started", "ended"])
-  func `a return of main that was not called`(phase: String) async throws {
+  func `a return of main without its call traps`(phase: String) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -33,7 +33,7 @@ import Testing
     try expectMessage("main() returned in the phase \(phase)", in: result)
   }
 
-  @Test func `a dependency that was not counted`() async throws {
+  @Test func `resolving an uncounted dependency traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

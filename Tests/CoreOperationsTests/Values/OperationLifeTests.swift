@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `handing to a queue`(phase: Phase) {
+  func `enqueueing changes an operation's life as the table says`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.enqueued()
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [Phase.enqueued, .finished])
-  func `a queue's decision to start`(phase: Phase) {
+  func `a queue's start changes an operation's life as the table says`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.turnCame()
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a queue's decision to run nothing but the block`(phase: Phase) {
+  func `a direct run of the block follows the table`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let runs = life.turnCameToMain()
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases, [false, true])
-  func `the default start`(phase: Phase, isReady: Bool) {
+  func `the default start follows the table`(phase: Phase, isReady: Bool) {
     for before in Life.all(phase) {
       var life = before
       let action = life.startCalled(isReady: isReady)
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a manual start of an operation of a layer`(phase: Phase) {
+  func `a manual start of a layered operation follows the table`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.startedManually()
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: [Phase.executing, .finished])
-  func `the return of main`(phase: Phase) {
+  func `the return of main follows the table`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let hasToAsk = life.mainReturned()
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a report of the end`(phase: Phase) {
+  func `a report of the end follows the table`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.finished()
@@ -122,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a cancel`(phase: Phase) {
+  func `a cancel changes an operation's life as the table says`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.cancelCalled()
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: Phase.allCases)
-  func `a cancel after an override denied the end`(phase: Phase) {
+  func `a cancel after an override denied the end follows the table`(phase: Phase) {
     for before in Life.all(phase) {
       var life = before
       let action = life.cancelCalled(isFinishDenied: true)
@@ -165,7 +165,7 @@ import Testing
     #expect(Phase.allCases == [.created, .enqueued, .started, .executing, .ended, .finished])
   }
 
-  @Test func `every state survives its raw value`() {
+  @Test func `every state of an operation's life survives its raw value`() {
     var seen: Set<UInt32> = []
     for phase in Phase.allCases {
       for life in Life.all(phase) {

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `progress follows from what is open`(readiness: Readiness) {
+  func `the readiness progress follows from open dependencies and holds`(readiness: Readiness) {
     let isOpen = readiness.isDropped || readiness.isOutside || readiness.unfinished > 0
     let expected: Readiness.Progress = isOpen ? .none : readiness.isHeld ? .onlyHeld : .ready
     #expect(readiness.progress == expected)
@@ -32,14 +32,14 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `a linked dependency is counted`(before: Readiness) {
+  func `a linked dependency increases the count`(before: Readiness) {
     var readiness = before
     readiness.dependencyAdded()
     #expect(readiness.rawValue == before.rawValue + 1)
   }
 
   @Test(arguments: all.filter { $0.unfinished > 0 })
-  func `a resolved dependency is counted back and tells the progress`(before: Readiness) {
+  func `a resolved dependency decreases the count and returns the progress`(before: Readiness) {
     var readiness = before
     let progress = readiness.dependencyResolved()
     #expect(readiness.unfinished == before.unfinished - 1)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `a queue lets in`(before: Readiness) {
+  func `a queue that admits an operation updates its readiness`(before: Readiness) {
     var readiness = before
     let progress = readiness.letIn()
     #expect(!readiness.isOutside)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `a hold is taken and given back`(before: Readiness) {
+  func `a hold can be taken and released`(before: Readiness) {
     var readiness = before
     readiness.holdTaken()
     #expect(readiness.isHeld)
@@ -102,7 +102,7 @@ import Testing
     #expect(readiness.unfinished == before.unfinished)
   }
 
-  @Test func `the last of several to come true makes it ready`() {
+  @Test func `the last open dependency or hold makes an operation ready`() {
     var readiness = Readiness()
     readiness.dependencyAdded()
     readiness.dependencyAdded()
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: all)
-  func `every state survives its raw value`(readiness: Readiness) {
+  func `every state of readiness survives its raw value`(readiness: Readiness) {
     #expect(Readiness(rawValue: readiness.rawValue) == readiness)
   }
 }

@@ -65,7 +65,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     try placements.map { pool.queue(of: try spawned($0)) }
   }
 
-  @Test func `a queue without a thread gets one while all processors compute`() throws {
+  @Test func `a queue without a thread gets one if all processors compute`() throws {
     let pool = Pool(cores: 2)
     for queue in 0..<2 { _ = try spawned(pool.request(queue)) }
     #expect(startsMonitor(pool.request(0)))
@@ -84,7 +84,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(try queues(pool.look().placements, in: pool) == [1])
   }
 
-  @Test func `a slow monitor needs fewer looks`() throws {
+  @Test func `a slow monitor needs fewer checks`() throws {
     let pool = Pool(cores: 1)
     _ = try spawned(pool.request(0))
     _ = pool.request(1)
@@ -92,14 +92,14 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(try queues(pool.look().placements, in: pool) == [1])
   }
 
-  @Test func `64 queues get a thread beside the processors, and no more`() throws {
+  @Test func `at most 64 queues get a thread in addition to the processors`() throws {
     let pool = Pool(cores: 2)
     for queue in 0..<2 { _ = try spawned(pool.request(queue)) }
     for queue in 2..<100 { _ = pool.request(queue) }
     #expect(try queues(pool.lookAtNeglected(), in: pool) == Array(2..<66))
   }
 
-  @Test func `a queue whose only thread is blocked counts as one without`() throws {
+  @Test func `a queue whose only thread is blocked counts as having none`() throws {
     let pool = Pool(cores: 1)
     _ = try spawned(pool.request(0))
     _ = pool.request(1)
@@ -111,7 +111,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(try queues(pool.lookAtNeglected(), in: pool) == [1])
   }
 
-  @Test func `closures that are no workers get one thread together`() throws {
+  @Test func `closures that aren't workers share one additional thread`() throws {
     let pool = Pool(cores: 1)
     _ = try spawned(pool.request(0))
     for _ in 0..<3 { _ = pool.call() }
@@ -119,7 +119,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(origins == [.calls])
   }
 
-  @Test func `requests get threads in their order, of whatever kind they are`() throws {
+  @Test func `requests of any kind get threads in order`() throws {
     let pool = Pool(cores: 1)
     let thread = try spawned(pool.request(0))
     _ = pool.request(1)
@@ -132,7 +132,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(pool.queue(of: thread) == 2)
   }
 
-  @Test func `a thread that is blocked makes room, until it has nothing to do`() throws {
+  @Test func `a blocked thread is replaced until it has nothing to do`() throws {
     let pool = Pool(cores: 1)
     let first = try spawned(pool.request(0))
     #expect(startsMonitor(pool.request(0)))
@@ -151,7 +151,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     }
   }
 
-  @Test func `nothing is looked at where nothing waits, and the monitor ends`() throws {
+  @Test func `the monitor ends if nothing waits`() throws {
     let pool = Pool(cores: 1)
     let first = try spawned(pool.request(0))
     #expect(startsMonitor(pool.request(0)))
@@ -165,7 +165,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 
   // MARK: What the system refuses
 
-  @Test func `a request whose thread is refused is first in the line again`() throws {
+  @Test func `a request whose thread is refused returns to the front`() throws {
     let pool = Pool(cores: 2)
     let first = try spawned(pool.request(0))
     let second = try spawned(pool.request(1))
@@ -180,7 +180,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(pool.queue(of: first) == 1)
   }
 
-  @Test func `the system is asked again after ten looks`() throws {
+  @Test func `the system is asked for a thread again after ten checks`() throws {
     let pool = Pool(cores: 2)
     _ = try spawned(pool.request(0))
     _ = pool.state.refused(try spawned(pool.request(1)), at: pool.time)
@@ -198,7 +198,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(try queues(pool.look().placements, in: pool) == [2])
   }
 
-  @Test func `a pool without any thread has to have the one that is refused`() throws {
+  @Test func `a pool without any thread retries the refused one`() throws {
     let pool = Pool(cores: 2)
     let first = try spawned(pool.request(0))
     guard case .tryAgain = pool.state.refused(first, at: pool.time) else {
@@ -206,7 +206,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     }
   }
 
-  @Test func `a thread that has become idle takes what was refused another`() throws {
+  @Test func `an idle thread takes over a refused thread's request`() throws {
     let pool = Pool(cores: 2)
     let first = try spawned(pool.request(0))
     let second = try spawned(pool.request(1))
@@ -217,7 +217,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(pool.queue(of: first) == 1)
   }
 
-  @Test func `a monitor that is refused is asked for with the next request, and the next end`()
+  @Test func `a refused monitor is requested again with the next request or end`()
     throws
   {
     let pool = Pool(cores: 1)
@@ -232,7 +232,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     }
   }
 
-  @Test func `the last thread stays once the system has refused one`() throws {
+  @Test func `the last thread stays after the system has refused one`() throws {
     let pool = Pool(cores: 2)
     let first = try spawned(pool.request(0))
     let second = try spawned(pool.request(1))
@@ -295,7 +295,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(!thread.look(computing: 0, isAsleep: false))
   }
 
-  @Test func `the kernel isn't asked again about one that waits for a processor all the time`() {
+  @Test func `the kernel isn't asked repeatedly about a thread waiting for a processor`() {
     _ = thread.look(computing: 0, isAsleep: false)
     for _ in 0..<20 { #expect(!thread.look(computing: 0, isAsleep: false)) }
     #expect(thread.questions == 1)
@@ -303,7 +303,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(thread.look(computing: 20, isAsleep: true))
   }
 
-  @Test func `the kernel is asked at each fourth look about one that sleeps all the time`() {
+  @Test func `the kernel is asked at each fourth check about a sleeping thread`() {
     _ = thread.look(computing: 0, isAsleep: true)
     for _ in 0..<8 { #expect(thread.look(computing: 0, isAsleep: true)) }
     #expect(thread.questions == 2)
@@ -322,7 +322,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 }
 
 @Suite struct `A line in an array` {
-  @Test func `an element is put in front, and taken out of the middle`() {
+  @Test func `an array queue inserts at the front and removes from the middle`() {
     var line = FirstInFirstOut<Int>()
     for element in 1...4 { line.append(element) }
     line.prepend(0)

@@ -19,7 +19,7 @@ private final class Named: OperationQueue, @unchecked Sendable {
     #expect([first: "first", uploads: "uploads"][uploads] == "uploads")
   }
 
-  @Test func `a new queue has a name of its own, and gets it back`() throws {
+  @Test func `a new queue has a unique name that nil restores`() throws {
     let (first, second, uploads) = (OperationQueue(), OperationQueue(), Uploads())
     let own = try #require(first.name)
     #expect(own == first.name)
@@ -34,7 +34,7 @@ private final class Named: OperationQueue, @unchecked Sendable {
     #expect(first.name == "")
   }
 
-  @Test func `texts about operations name the type of a queue without a name`() {
+  @Test func `descriptions name the type of a queue without a name`() {
     let queue = OperationQueue()
     queue.isSuspended = true
     let operation = BlockOperation {}
@@ -47,7 +47,7 @@ private final class Named: OperationQueue, @unchecked Sendable {
     queue.isSuspended = false
   }
 
-  @Test func `a description has the name and how many operations there are`() async throws {
+  @Test func `a queue's description has its name and operation count`() async throws {
     let queue = OperationQueue()
     let own = try #require(queue.name)
     #expect("\(queue)" == "\(own) (0 operations)")
@@ -71,7 +71,7 @@ private final class Named: OperationQueue, @unchecked Sendable {
     #expect("\(queue)" == "imports (0 operations)")
   }
 
-  @Test func `a subclass may have no name`() {
+  @Test func `a subclass of the queue may have no name`() {
     #expect(Named().description == "Named (0 operations)")
   }
 }

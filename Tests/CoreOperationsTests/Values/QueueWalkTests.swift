@@ -369,7 +369,7 @@ private struct Walk {
     #expect(walk.idleCount > 0)
   }
 
-  @Test func `closures end as what they are, and as what they have become`() {
+  @Test func `closures finish both as closures and as operations`() {
     var (added, runs, ends) = (0, 0, 0)
     for seed in Effort.seeds(50) {
       var walk = Walk(seed: seed)

@@ -64,7 +64,7 @@ import Testing
   ]
 
   @Test(arguments: rows, Placement.allCases)
-  func `an event in a place`(_ row: Row, placement: Placement) {
+  func `each event moves an operation as the table says`(_ row: Row, placement: Placement) {
     var machine = QueueMachine()
     let operation = machine.bring(to: placement)
     #expect(operation.placement == placement)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: Placement.allCases.filter { ![.ending, .gone].contains($0) })
-  func `an end takes an operation out of every place, with its slot`(placement: Placement) {
+  func `an end removes an operation with its slot from every place`(placement: Placement) {
     var machine = QueueMachine()
     let operation = machine.bring(to: placement)
     let isOnStack = [.started].contains(placement)
@@ -85,7 +85,7 @@ import Testing
     #expect(machine.state.slotsInUse == 0)
   }
 
-  @Test func `an operation that leaves during its start is released by the report`() {
+  @Test func `an operation that leaves during its start is released afterwards`() {
     var machine = QueueMachine()
     // Not of a layer: it leaves when its end is reported, whatever its worker is at.
     let operation = Endless()

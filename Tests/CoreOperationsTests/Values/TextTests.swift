@@ -9,7 +9,7 @@ import Testing
     (-5, .low), (-4, .low), (-3, .normal), (-1, .normal), (0, .normal), (1, .normal), (3, .normal),
     (4, .high), (7, .high), (8, .veryHigh), (9, .veryHigh), (10, .veryHigh), (.max, .veryHigh),
   ])
-  func `a priority is clamped towards normal`(rawValue: Int, expected: Priority) {
+  func `an odd raw priority is clamped towards normal`(rawValue: Int, expected: Priority) {
     #expect(Priority(clamping: rawValue) == expected)
   }
 
@@ -26,7 +26,7 @@ import Testing
     #expect(classes.map(\.rawValue) == [0x21, 0x19, 0x11, 0x09, -1])
   }
 
-  @Test func `an operation keeps what it was given`() {
+  @Test func `an operation keeps the properties that were set`() {
     let operation = Operation()
     #expect(operation.name == nil)
     operation.name = "fetch"
@@ -46,7 +46,7 @@ import Testing
     #expect(Set([first, second, first]).count == 2)
   }
 
-  @Test func `a description has name or type, and state`() {
+  @Test func `an operation's description has name or type and state`() {
     let operation = Operation()
     let dependency = Operation()
     #expect("\(operation)" == "Operation (ready)")
@@ -64,7 +64,7 @@ import Testing
     #expect(operation.debugDescription == "fetch (cancelled, finished)")
   }
 
-  @Test func `a description while executing`() {
+  @Test func `an operation's description says that it is executing`() {
     let seen = Log<String>()
     let operation = BlockOperation()
     operation.addExecutionBlock { [unowned operation] in
@@ -78,7 +78,7 @@ import Testing
     )
   }
 
-  @Test func `a cycle describes its path`() {
+  @Test func `a cycle error describes its path`() {
     let error = OperationCycleError(path: ["a", "b", "a"])
     #expect(
       error.description

@@ -20,7 +20,9 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `an operation comes behind it that is needed in front of it`(isBatch: Bool) async throws {
+  func `an operation added behind a barrier completes a cycle if needed before it`(
+    isBatch: Bool
+  ) async throws {
     before.addDependency(behind)
     queue.addOperation(before)
     queue.addBarrierBlock {}
@@ -32,7 +34,7 @@ import Testing
   }
 
   /// In a process of its own: other cycles of barriers make everything look.
-  @Test func `an operation comes behind it while the barrier looks at what needs that`() async {
+  @Test func `a barrier cycle is found while another thread adds the operation`() async {
     await #expect(processExitsWith: .success) {
       let (queue, elsewhere) = (OperationQueue(), OperationQueue())
       let (before, behind) = (BlockOperation {}, BlockOperation {})
@@ -54,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `an operation in front of it gets a dependency behind it`() async throws {
+  @Test func `a late dependency behind a barrier completes a cycle`() async throws {
     queue.isSuspended = true
     queue.addOperation(before)
     queue.addBarrierBlock {}
@@ -81,7 +83,7 @@ import Testing
     #expect(!before.isCancelled && !behind.isCancelled)
   }
 
-  @Test func `several barriers stand between the two`() async throws {
+  @Test func `a barrier cycle is found through several barriers`() async throws {
     let middle = Self.named("middle")
     before.addDependency(behind)
     queue.addOperation(before)
@@ -126,7 +128,7 @@ import Testing
     #expect(!before.isCancelled && !behind.isCancelled && !other.isCancelled)
   }
 
-  @Test func `there is none where the needs go the other way, or elsewhere`() async throws {
+  @Test func `waits in the barrier's direction or other queues aren't a cycle`() async throws {
     let free = Self.named("free")
     before.addDependency(free)
     behind.addDependency(before)
@@ -139,7 +141,7 @@ import Testing
     for operation in [before, behind, free] { #expect(!operation.isCancelled) }
   }
 
-  @Test func `a suspended queue shows it as well`() async throws {
+  @Test func `a barrier cycle is found in a suspended queue`() async throws {
     queue.isSuspended = true
     before.addDependency(behind)
     queue.addOperation(before)
@@ -150,7 +152,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `whichever of the three comes last, on three threads`() async throws {
+  @Test func `a barrier cycle is found in any order on three threads`() async throws {
     for _ in 0..<Effort.rounds(500) {
       let queue = OperationQueue()
       let (before, behind) = (Self.named("before"), Self.named("behind"))
@@ -169,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func `many barriers with one operation between each two`() async throws {
+  @Test func `very many barriers with operations between them are searched quickly`() async throws {
     queue.isSuspended = true
     let last = BlockOperation {}
     for _ in 0..<Effort.size(20_000) {
@@ -182,7 +184,7 @@ import Testing
     #expect(last.isFinished && !last.isCancelled)
   }
 
-  @Test func `a long chain in front of one, whose dependencies are added late`() async throws {
+  @Test func `a long chain in front of a barrier is searched quickly`() async throws {
     queue.isSuspended = true
     let chain = (0..<2_000).map { _ in BlockOperation {} }
     queue.addOperations(chain)

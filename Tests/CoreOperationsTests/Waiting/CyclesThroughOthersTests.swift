@@ -27,7 +27,8 @@ import Testing
     (operation.cancellationReason as? OperationCycleError)?.path.map(\.name)
   }
 
-  @Test func `a dependency of it is added to the full queue`() async throws {
+  @Test
+  func `an awaited operation's dependency in the full queue completes a cycle`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
     queue.addOperation(last)
@@ -36,7 +37,7 @@ import Testing
     #expect(!middle.isCancelled)
   }
 
-  @Test func `a dependency of it is added to the full queue in a batch`() async throws {
+  @Test func `an awaited operation's dependency in a batch completes a cycle`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
     let plain = BlockOperation {}
@@ -47,7 +48,8 @@ import Testing
     #expect(!plain.isCancelled)
   }
 
-  @Test func `a dependency of it gets one that waits for the slot`() async throws {
+  @Test
+  func `a dependency on an operation that waits for the slot completes a cycle`() async throws {
     let between = BlockOperation {}
     between.name = "between"
     middle.addDependency(between)
@@ -60,7 +62,7 @@ import Testing
     #expect(!last.isCancelled && !middle.isCancelled)
   }
 
-  @Test func `a dependency of it comes behind a barrier behind who waits`() async throws {
+  @Test func `an awaited operation's dependency behind a barrier completes a cycle`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
     queue.addBarrierBlock {}
@@ -70,7 +72,8 @@ import Testing
     #expect(!middle.isCancelled)
   }
 
-  @Test func `a dependency of it is in a queue that was closed`() async throws {
+  @Test
+  func `an awaited operation's dependency in a closed queue completes a cycle`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
     queue.maxConcurrentOperationCount = 0
@@ -83,7 +86,8 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a dependency of it is in a queue whose limit is lowered`() async throws {
+  @Test
+  func `a lowered limit completes a cycle with an awaited operation's dependency`() async throws {
     queue.maxConcurrentOperationCount = 2
     middle.addDependency(last)
     last.addDependency(BlockOperation {})
@@ -97,8 +101,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a limit is lowered below what is used, and one that ends frees no slot`() async throws
-  {
+  @Test func `a limit below the used slots completes a cycle when no slot is freed`() async throws {
     let end = Gate()
     queue.maxConcurrentOperationCount = 2
     let second = BlockOperation { end.pass() }
@@ -116,7 +119,8 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a dependency of it is in a suspended queue`() async throws {
+  @Test
+  func `an awaited operation's dependency in a suspended queue completes a cycle`() async throws {
     middle.addDependency(last)
     elsewhere.addOperation(middle)
     queue.isSuspended = true
@@ -152,7 +156,7 @@ import Testing
     #expect(!last.isCancelled && !held.isCancelled)
   }
 
-  @Test func `a chain that is added piece by piece is looked at once per piece`() async throws {
+  @Test func `a chain that is added piecewise is searched once per piece`() async throws {
     let chain = (0..<Effort.size(20_000)).map { _ in BlockOperation {} }
     for (next, previous) in zip(chain.dropFirst(), chain) { next.addDependency(previous) }
     middle.addDependency(chain[chain.count - 1])
@@ -162,8 +166,7 @@ import Testing
     #expect(chain.allSatisfy { $0.isFinished && !$0.isCancelled })
   }
 
-  @Test func `a chain that comes into a queue that is waited for ends like any other`() async throws
-  {
+  @Test func `a chain that is added to an awaited queue finishes`() async throws {
     let other = OperationQueue()
     let chain = (0..<Effort.size(20_000)).map { _ in BlockOperation {} }
     chain[0].addDependency(middle)

@@ -24,8 +24,7 @@ import Testing
     }
   }
 
-  @Test func `the limit is lowered while the operation is on its way into the queue`() async throws
-  {
+  @Test func `a lowered limit during an addition completes a cycle that is found`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let awaited = BlockOperation {}
     queue.maxConcurrentOperationCount = 2
@@ -45,7 +44,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a pause is over before the start has returned that it was begun in`() async throws {
+  @Test func `a pause that ends before its start returned completes a cycle`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let (isInStart, mayReturn) = (Gate(), Gate())
     let paused = Layered("paused") { answers in
@@ -71,7 +70,7 @@ import Testing
     try await queue.untilAllOperationsAreFinished()
   }
 
-  @Test func `a cycle of dependencies hides it`() async throws {
+  @Test func `a run-time cycle is found next to a cycle of dependencies`() async throws {
     let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
     let (one, other, member) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
     queue.maxConcurrentOperationCount = 1

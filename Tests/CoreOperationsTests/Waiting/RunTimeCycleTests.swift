@@ -29,14 +29,16 @@ import Testing
 
   // MARK: Async waits throw
 
-  @Test func `an async closure that waits for its own queue`() async throws {
+  @Test func `an async closure that waits for its own queue gets a cycle error`() async throws {
     let queue = OperationQueue()
     let error = try await thrown(in: queue) { try await queue.untilAllOperationsAreFinished() }
     let cycle = try #require(error as? OperationCycleError)
     #expect(cycle.path == ["AsyncBlockOperation", "AsyncBlockOperation"])
   }
 
-  @Test func `an async closure that waits for what needs its slot`() async throws {
+  @Test
+  func `an async closure that waits for an operation needing its slot gets an error`() async throws
+  {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let next = named("next")
@@ -49,7 +51,7 @@ import Testing
     #expect(next.isFinished && !next.isCancelled)
   }
 
-  @Test func `an async closure that waits for what comes behind a barrier behind it`() async throws
+  @Test func `an async closure that waits behind its own barrier gets a cycle error`() async throws
   {
     let queue = OperationQueue()
     let behind = named("behind")
@@ -62,7 +64,7 @@ import Testing
     #expect(behind.isFinished)
   }
 
-  @Test func `two that wait for each other, of which one is told`() async throws {
+  @Test func `one of two closures that wait for each other gets a cycle error`() async throws {
     let queue = OperationQueue()
     let errors = Log<(any Error)?>()
     let bothRun = Countdown(2)
@@ -89,7 +91,7 @@ import Testing
 
   // MARK: Waits that do end
 
-  @Test func `waiting for another of a queue with a free slot`() async throws {
+  @Test func `waiting for an operation of a queue with a free slot works`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
     let next = named("next")
@@ -100,7 +102,7 @@ import Testing
     #expect(error == nil)
   }
 
-  @Test func `waiting for what needs a slot of which one holder goes on`() async throws {
+  @Test func `waiting for a slot works while another holder keeps running`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
     let begun = Gate()
@@ -120,7 +122,7 @@ import Testing
     #expect(error == nil)
   }
 
-  @Test func `a task that the body made may wait for the operation`() async throws {
+  @Test func `a task that the body created may wait for the operation`() async throws {
     let queue = OperationQueue()
     let ended = Gate()
     queue.addOperation {
@@ -133,7 +135,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `waiting for what a suspended or closed queue has`()
+  @Test func `an operation may wait for operations of suspended or closed queues`()
     async throws
   {
     for closed in [true, false] {
@@ -156,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `a cancelled operation leaves, so waiting for it ends`() async throws {
+  @Test func `waiting for a cancelled operation of a full queue ends`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let next = named("next")
@@ -241,7 +243,7 @@ import Testing
     )
   }
 
-  @Test func `waiting for what needs the only slot traps`() async throws {
+  @Test func `waiting for an operation that needs the only slot traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = 1
@@ -262,7 +264,7 @@ import Testing
     )
   }
 
-  @Test func `waiting for the own queue traps`() async throws {
+  @Test func `waiting for the operation's own queue traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       queue.name = "uploads"
@@ -278,7 +280,7 @@ import Testing
     )
   }
 
-  @Test func `limit one in each of two queues that wait for each other traps`() async throws {
+  @Test func `waiting across two serial queues that wait for each other traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let left = OperationQueue()
       let right = OperationQueue()
@@ -315,7 +317,7 @@ import Testing
     try expectMessage("waitUntilFinished() was called on fetch by an operation", in: result)
   }
 
-  @Test func `an operation started by hand inside another one blocks both`() async throws {
+  @Test func `waiting in a nested manual start for the outer operation traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let queue = OperationQueue()
       let outer = BlockOperation()

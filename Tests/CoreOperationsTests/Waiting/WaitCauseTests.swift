@@ -34,7 +34,7 @@ import Testing
     #expect(operation.debugDescription == "a (ready): waits for queue “uploads” to be resumed")
   }
 
-  @Test func `a suspended queue is named also when dependencies are open`() {
+  @Test func `the debug description names the suspended queue next to dependencies`() {
     let queue = queue(ManualExecutor())
     queue.isSuspended = true
     let operation = named("b")
@@ -46,7 +46,7 @@ import Testing
     )
   }
 
-  @Test func `a cancelled one waits for its queue only`() {
+  @Test func `a cancelled operation waits only for its queue`() {
     let queue = queue(ManualExecutor())
     queue.isSuspended = true
     let operation = named("b")
@@ -56,7 +56,7 @@ import Testing
     #expect(operation.debugDescription == "b (cancelled): waits for queue “uploads” to be resumed")
   }
 
-  @Test func `the limit, and who uses it up`() {
+  @Test func `the wait causes name the limit and the operations that use it up`() {
     let executor = ManualExecutor()
     let queue = queue(executor)
     queue.maxConcurrentOperationCount = 1
@@ -74,7 +74,7 @@ import Testing
     #expect(second.debugDescription == "second (finished)")
   }
 
-  @Test func `a limit of nothing`() {
+  @Test func `the debug description says that the limit is 0`() {
     let queue = queue(ManualExecutor())
     queue.maxConcurrentOperationCount = 0
     let operation = named("a")
@@ -85,7 +85,7 @@ import Testing
     )
   }
 
-  @Test func `a barrier, and what that waits for; then a barrier that runs`() {
+  @Test func `the wait causes name a barrier and the operations that delay it`() {
     let executor = ManualExecutor()
     let queue = queue(executor)
     let before = named("before")
@@ -104,7 +104,7 @@ import Testing
     )
   }
 
-  @Test func `a barrier that uses up the only slot`() {
+  @Test func `the wait causes name a barrier that uses up the only slot`() {
     let executor = ManualExecutor()
     let queue = queue(executor)
     queue.maxConcurrentOperationCount = 1
@@ -132,7 +132,7 @@ import Testing
     #expect(operation.debugDescription == "NotYet (waiting): is not ready")
   }
 
-  @Test func `a worker that was asked for`() {
+  @Test func `the debug description names the worker that an operation waits for`() {
     let queue = queue(ManualExecutor())
     let operation = named("a")
     queue.addOperation(operation)
@@ -152,7 +152,7 @@ import Testing
     #expect(outer.debugDescription == "outer (finished)")
   }
 
-  @Test func `nine are counted`() {
+  @Test func `the wait causes list eight dependencies and count the others`() {
     let operation = Operation()
     for number in 0..<10 { operation.addDependency(named("\(number)")) }
     #expect(

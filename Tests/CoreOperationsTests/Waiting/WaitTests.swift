@@ -40,7 +40,7 @@ import Testing
     #expect(operation.isFinished)
   }
 
-  @Test func `adding and waiting returns when all have finished`() async {
+  @Test func `adding operations with waiting returns when all have finished`() async {
     let queue = OperationQueue()
     let ran = Tally()
     let operations = (0..<100).map { _ in BlockOperation { ran.add() } }
