@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: [WhenBusy.fail, .skip])
-  func `a rate that allows no more starts ends an operation that waited for another claim`(
+  func `a used-up rate ends an operation that waited for another claim`(
     whenBusy: WhenBusy
   ) {
     let world = World()

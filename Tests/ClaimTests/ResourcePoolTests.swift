@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 @Suite struct `Units of a resource pool` {
-  @Test func `as many operations hold units as the pool has units for`() {
+  @Test func `the pool's units limit the number of operations that hold some`() {
     let world = World()
     let pool = world.pool(10)
     let works = (0..<4).map { Work.claiming("w\($0)", ResourceUnits(3, of: pool)) }

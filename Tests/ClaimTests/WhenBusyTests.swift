@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test(arguments: Effort.seeds(20))
-  func `an operation keeps its place if the holder ends as soon as it is cancelled`(
+  func `an operation keeps its place if the cancelled holder ends immediately`(
     seed: UInt64
   ) throws {
     let world = World(seed: seed)

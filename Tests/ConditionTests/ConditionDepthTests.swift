@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `conditions that are deeper trap`() async throws {
+  @Test func `conditions that are nested more deeply than the maximum trap`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       var condition: any OperationCondition = BlockCondition { true }
       for _ in 0...ConditionParts.maximumDepth { condition = !condition }

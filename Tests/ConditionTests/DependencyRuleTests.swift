@@ -375,7 +375,7 @@ import Testing
     #expect(flaws((broken?.failure.errors.first as? OperationFailure)?.errors ?? []) == [3])
   }
 
-  @Test func `a rule is evaluated although its removed dependency belongs only to its queue`() {
+  @Test func `a rule is evaluated after a removed dependency that only its queue retains`() {
     let world = World()
     let work = Work("work")
     work.addCondition(DependencyRule("nothing is decided") { _ in .undecided })

@@ -153,7 +153,7 @@ import Testing
     #expect(slow.kind == .succeeded)
   }
 
-  @Test(.watched) func `results cross queues on threads`() async throws {
+  @Test(.watched) func `results pass from queue to queue on threads`() async throws {
     let queues = (0..<3).map { _ in AdvancedOperationQueue() }
     for _ in 0..<Effort.rounds(200) {
       let first = ResultOperation { 0 }

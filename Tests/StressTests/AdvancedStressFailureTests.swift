@@ -78,7 +78,7 @@ import Testing
     #expect(ends.now == count)
   }
 
-  @Test func `the first of ten thousand failures cancels all other children`()
+  @Test func `failFast with ten thousand failing children loses no failure`()
     async throws
   {
     let count = CoreStress.scaled(10_000)

@@ -53,7 +53,7 @@ import Testing
     arguments: [AdvancedOperation.CancellationPolicy.finishImmediately, .whenFinishIsCalled],
     [0, 1]
   )
-  func `observers are notified of a start if and only if execute is called`(
+  func `observers are notified of a start exactly if execute is called`(
     policy: AdvancedOperation.CancellationPolicy,
     interruptions: Int
   ) throws {
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1])
-  func `observers are notified of a start if and only if the async body is called`(
+  func `observers are notified of a start exactly if the async body is called`(
     interruptions: Int
   ) throws {
     let report = try exploreSchedules(

@@ -246,7 +246,7 @@ private struct Around: OperationInterceptor {
     #expect("\(error)" == "The journal failed to look up “build”: flaw 3")
   }
 
-  @Test func `a recorded value is found by its key and the key is the default name`() {
+  @Test func `a recorded value's key is also the operation's default name`() {
     #expect(build().name == "build")
     #expect(build(name: "compile").name == "compile")
   }

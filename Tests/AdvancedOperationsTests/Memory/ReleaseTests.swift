@@ -36,7 +36,7 @@ import Testing
     #expect(log.entries == [true, true])
   }
 
-  @Test func `a value that is returned after a cancel is released early`() {
+  @Test func `a value that is returned after a cancel is released before its operation`() {
     let world = World()
     let live = LiveCount()
     let work = ResultOperation {

@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { ![.pending, .pendingCancelled].contains($0) })
-  func `a manual start is possible once, outside of a queue, and ignored after the end`(
+  func `a manual start is possible once outside of a queue and ignored after the end`(
     place: Place
   ) {
     var machine = place.machine

@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `an operation is added either before the emptiness check or after the change`() {
+  @Test func `a call after the emptiness check already sees the new underlying queue`() {
     // What comes at the first point finds the former queue, and is refused; see the test of traps.
     var point = 1
     var isCrossed = true

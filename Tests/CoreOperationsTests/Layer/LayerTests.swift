@@ -75,7 +75,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `a readiness hold delays an operation without a slot`() {
+  @Test func `a held operation neither starts nor holds a slot until its release`() {
     queue.maxConcurrentOperationCount = 1
     let held = layered("held") { $0.holds = true }
     let other = layered("other")
