@@ -149,7 +149,7 @@ import Testing
 
   private static let two = RateBucket.Rate(count: 2, duration: .seconds(2))
 
-  @Test func `a refund leaves the bucket unchanged if no time has passed`() {
+  @Test func `a refund restores the bucket if nothing has happened since the start`() {
     var bucket = RateBucket(now: .zero)
     let starts = [bucket.started([Self.two]), bucket.started([Self.two])]
     #expect(bucket.allowedAt([Self.two]) == .seconds(1))

@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 @Suite(.heavy, .serialized) struct `CoreStress: random graphs` {
-  @Test func `every operation of a random graph finishes once within the limit`() async throws {
+  @Test
+  func `operations of random graphs finish once after their dependencies within the limit`()
+    async throws
+  {
     for seed in CoreStress.seeds {
       let run = CoreStress.Run(seed: seed)
       let violations = try await run.violations()

@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a log says that an operation waited even if it has already ended`(
+  func `a log reports a cancel before the start even if the end was decided`(
     dependency: Bool
   ) async throws {
     let queue = AdvancedOperationQueue()

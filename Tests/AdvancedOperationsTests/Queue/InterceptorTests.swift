@@ -157,7 +157,7 @@ private struct Around: OperationInterceptor {
     #expect(kept.flawNumbers == [1])
   }
 
-  @Test func `an interceptor that doesn't call the body fails the operation by name`() throws {
+  @Test func `an interceptor that doesn't call the body fails the operation and is named`() throws {
     let world = World()
     world.queue.addInterceptor(Around { _ in })
     let count = Counter()
