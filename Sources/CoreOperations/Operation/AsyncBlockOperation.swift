@@ -1,6 +1,7 @@
-/// What `addOperation` makes of an async closure: finished, and its slot free, when that returned.
+/// The operation that `addOperation` creates from an async closure, which finishes when the closure has
+/// returned.
 final class AsyncBlockOperation: Operation, @unchecked Sendable {
-  // Sendable: all that is added is behind a lock.
+  // Sendable: the added state is behind a lock.
   private struct State {
     var body: (@Sendable () async -> Void)?
     var task: Task<Void, Never>?

@@ -13,13 +13,13 @@ import Dispatch
 ///
 /// A subclass may override ``main()`` and call `super`, to run code before and after the blocks.
 open class BlockOperation: Operation, @unchecked Sendable {
-  // Sendable: `first` is guarded by the lock of the operation's links; the other blocks are in
-  // there. Not checked for overlapping accesses, like these.
+  // Sendable: the lock of the operation's links guards `first`, and the links contain the other blocks.
+  // Overlapping accesses aren't checked, as for the links.
   @exclusivity(unchecked) private final var first: Block?
 
-  /// A closure that generic code can hand on, and that is moved and never copied.
+  /// A closure that generic code can pass on, and that is moved and never copied.
   ///
-  /// A bare one gets a thunk, and with it an allocation, each time; a copy is counted.
+  /// A bare closure gets a thunk, and with it an allocation, each time. A copy would be counted.
   fileprivate struct Block: ~Copyable {
     let run: @Sendable () -> Void
   }
@@ -29,7 +29,7 @@ open class BlockOperation: Operation, @unchecked Sendable {
     fileprivate var first: Block?
     fileprivate var others: [@Sendable () -> Void]?
 
-    /// Not before, as the optimizer would, and not later.
+    /// Releases the blocks now, and not earlier as the optimizer would, or later.
     @inline(never)
     consuming func release() {}
   }
@@ -44,7 +44,8 @@ open class BlockOperation: Operation, @unchecked Sendable {
   ///   finished. A `deinit` that this release calls may wait for the operation or its queue.
   public convenience init(block: @escaping @Sendable () -> Void) {
     self.init()
-    // An initialiser of a subclass may have let others know of it.
+    // An initializer of a subclass may have passed the operation to other code, so only a known class needs
+    // no lock.
     if isKnown {
       unsafe first = Block(run: block)
     } else {
@@ -80,7 +81,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
     withLinks { $0.hasTakenBlocks ? [] : blocks(besides: $0) }
   }
 
-  /// All blocks, with the lock held.
+  /// Returns all blocks.
+  ///
+  /// The caller holds the lock.
   private final func blocks(besides links: borrowing OperationLinks) -> [@Sendable () -> Void] {
     var blocks = links.extra?.otherBlocks ?? []
     if let first = unsafe first?.run { blocks.insert(first, at: 0) }
@@ -89,16 +92,16 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   /// Runs the blocks, and returns when all blocks have returned.
   open override func main() {
-    // The operation keeps them until it has finished.
+    // The operation keeps its blocks until it has finished.
     let blocks = withLinks { links in
       exchange(&links.hasTakenBlocks, with: true) ? [] : self.blocks(besides: links)
     }
     if let first = blocks.first { run(first, besides: Array(blocks.dropFirst())) }
   }
 
-  /// What ``main()`` does, for a queue that knows that it isn't overridden.
+  /// Does the work of ``main()``, for a queue that knows that the method isn't overridden.
   ///
-  /// - Returns: What has run.
+  /// - Returns: The blocks that have run.
   final func runBlocksOnce() -> Work {
     let work = takeBlocks()
     switch work.first {
@@ -108,7 +111,9 @@ open class BlockOperation: Operation, @unchecked Sendable {
     return work
   }
 
-  /// Takes the blocks out; there are none, and none can be added, from then on.
+  /// Takes the blocks out.
+  ///
+  /// From then on the operation has no blocks, and none can be added.
   private final func takeBlocks() -> Work {
     withLinks { links in
       links.hasTakenBlocks = true
@@ -123,8 +128,10 @@ open class BlockOperation: Operation, @unchecked Sendable {
 
   override func letGoOfWork() { withExtendedLifetime(takeBlocks()) {} }
 
-  /// Asks the executor for a thread for each of the others, and does what they haven't begun: an
-  /// executor may have no other thread.
+  /// Requests a thread for each of the other blocks from the executor, and runs the blocks that no thread has
+  /// begun.
+  ///
+  /// An executor may have no other thread.
   private func run(_ first: @Sendable () -> Void, besides others: [@Sendable () -> Void]) {
     if others.isEmpty { return first() }
     let others = SharedBlocks(others, of: self)
@@ -142,15 +149,15 @@ open class BlockOperation: Operation, @unchecked Sendable {
 }
 
 extension Operation {
-  /// Whether everything of the operation is known, because it is no subclass that overrides
-  /// something.
+  /// A Boolean value that indicates whether the class of the operation is known, so that no subclass
+  /// overrides a method.
   final var isKnown: Bool { type(of: self) == BlockOperation.self }
 }
 
-/// The blocks of one operation but the first, for several threads to take one at a time.
+/// The blocks of one operation except the first, from which several threads take one block at a time.
 private final class SharedBlocks: Sendable {
   let count: Int
-  /// Alive while a block is waiting or running, because it waits for that.
+  /// The operation, which is alive while a block is waiting or running, because it waits for the blocks.
   private unowned(unsafe) let operation: Operation
   private let waiting = Locked(FirstInFirstOut<@Sendable () -> Void>())
   private let running = DispatchGroup()
@@ -168,7 +175,7 @@ private final class SharedBlocks: Sendable {
 
   /// Runs a block that hasn't begun.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether there was such a block.
   func runNext(in queue: OperationQueue?) -> Bool {
     guard takeAndRun(in: queue) else { return false }
     running.leave()

@@ -1,33 +1,36 @@
-/// One operation waiting for another: a node in two lists at once.
+/// The dependency of one operation on another, as a node in two lists.
 ///
-/// The dependent owns the node and holds the dependency strongly; the dependency knows the
-/// dependent without owning it. Who may touch what:
-/// - the neighbours among the dependents: with the lock of the dependency's links held;
-/// - the next among the dependencies: with the lock of the dependent's list of them held.
+/// The dependent owns the node and retains the dependency. The dependency references the dependent without
+/// owning it. These locks guard the pointers:
+/// - The neighbors among the dependents are accessed with the lock of the dependency's links held.
+/// - The next node among the dependencies is accessed with the lock of the dependent's list of dependencies
+///   held.
 ///
-/// Both ways of adding and removing cost O(1), and the order of adding is kept. It has 40 bytes,
-/// which malloc rounds up to 48.
+/// Adding and removing cost O(1) in both lists, and the order of adding is kept. A node has 40 bytes, which
+/// malloc rounds up to 48.
 @unsafe
 struct DependencyEdge {
   typealias Pointer = UnsafeMutablePointer<DependencyEdge>
 
-  /// Retained.
+  /// The operation that has to finish first; retained.
   let dependency: Unmanaged<Operation>
-  /// Not retained.
+  /// The operation that waits; not retained.
   ///
-  /// An operation unlinks its edges before it leaves its queue and before it dies,
-  /// with the lock held under which the dependency follows this reference.
+  /// An operation unlinks its edges before it leaves its queue and before it is deallocated. It does so with
+  /// the lock held under which the dependency follows this reference.
   let dependent: Unmanaged<Operation>
-  /// Of the last one, nil.
+  /// The next node among the dependents; nil for the last node.
   var nextDependent: Pointer?
-  /// Of the first one, the last one; nil when it is in no list.
+  /// The previous node among the dependents.
+  ///
+  /// For the first node, it is the last node; nil for a node that isn't in a list.
   var previousDependent: Pointer?
-  /// The one that was added before.
+  /// The node that was added before this node.
   var nextDependency: Pointer?
 
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
-    // What the standard library allocates for pointers is aligned by a slower function than objects
-    // are allocated with: a fifth of the cost of an edge (callgrind).
+    // The standard library allocates memory for pointers with an alignment function that is slower than the
+    // function for objects. That was a fifth of the cost of an edge (callgrind).
     guard let memory = unsafe Memory.allocate(MemoryLayout<DependencyEdge>.size) else {
       trap("There is no memory left for a dependency.")
     }
@@ -41,7 +44,7 @@ struct DependencyEdge {
     return unsafe edge
   }
 
-  /// Frees the node and gives back the reference that it held, to be released outside of any lock.
+  /// Frees the node and returns the reference that it held, which the caller releases outside of any lock.
   static func destroy(_ edge: Pointer) -> Operation {
     let dependency = unsafe edge.pointee.dependency.takeRetainedValue()
     unsafe edge.deinitialize(count: 1)
@@ -72,11 +75,11 @@ struct DependentList {
     }
   }
 
-  /// Takes an edge out and says whether it was still in.
+  /// Removes an edge, and returns whether it was still in the list.
   mutating func unlink(_ edge: DependencyEdge.Pointer) -> Bool {
     guard let previous = unsafe edge.pointee.previousDependent else { return false }
     let next = unsafe edge.pointee.nextDependent
-    // The last one is what the first one has as its previous.
+    // The first edge stores the last edge as its previous edge.
     unsafe (next ?? head)?.pointee.previousDependent = previous
     if unsafe head == edge {
       unsafe head = next
@@ -87,7 +90,7 @@ struct DependentList {
     return true
   }
 
-  /// Takes all edges out, and calls `body` with each dependent in order, not retained.
+  /// Removes all edges, and calls `body` with each dependent in order, not retained.
   @inline(__always)
   mutating func takeAll(_ body: (Unmanaged<Operation>) -> Void) {
     var next = unsafe head
@@ -100,18 +103,18 @@ struct DependentList {
   }
 }
 
-/// What an operation waits for or has waited for; the last one that was added is the first.
+/// The operations that an operation waits for or has waited for; the last added operation is the first.
 @safe
 struct DependencyList {
-  /// Where an edge of a long list is.
+  /// The position of an edge in a long list.
   @unsafe private struct Place {
     let edge: DependencyEdge.Pointer
-    /// The one that was added after it; nil for the last one.
+    /// The edge that was added after this edge; nil for the last edge.
     var later: DependencyEdge.Pointer?
   }
 
   private var head: DependencyEdge.Pointer?
-  /// Made once scanning would cost more than looking up.
+  /// An index of the edges, created once a scan would cost more than a lookup.
   private var index: [ObjectIdentifier: Place]?
   private static let scanLimit = 12
 
@@ -119,10 +122,10 @@ struct DependencyList {
 
   var isEmpty: Bool { unsafe head == nil }
 
-  /// In the order of adding.
+  /// The dependencies in the order of adding.
   var operations: [Operation] { latest(.max) }
 
-  /// Those that were added last, in the order of adding.
+  /// Returns the dependencies that were added last, in the order of adding.
   func latest(_ count: Int) -> [Operation] {
     var operations: [Operation] = []
     var next = unsafe head
@@ -134,7 +137,7 @@ struct DependencyList {
     return operations
   }
 
-  /// From the last one that was added to the first.
+  /// Calls a closure with each edge, from the last added edge to the first.
   func forEach(_ body: (DependencyEdge.Pointer) -> Void) {
     var next = unsafe head
     while let edge = unsafe next {
@@ -166,7 +169,7 @@ struct DependencyList {
     }
   }
 
-  /// Whether there are too many to be scanned.
+  /// A Boolean value that indicates whether the list is too long to be scanned.
   private var isLong: Bool {
     var count = 0
     var next = unsafe head
@@ -211,14 +214,14 @@ struct DependencyList {
     return unsafe later
   }
 
-  /// Takes the first edge, without keeping the index; for teardown only.
+  /// Removes the first edge without updating the index; for teardown only.
   mutating func popForTeardown() -> DependencyEdge.Pointer? {
     guard let edge = unsafe head else { return nil }
     unsafe head = edge.pointee.nextDependency
     return unsafe edge
   }
 
-  /// Puts the edges of another list before these; for teardown only.
+  /// Inserts the edges of another list before these edges; for teardown only.
   mutating func prependForTeardown(_ other: DependencyList) {
     guard var last = unsafe other.head else { return }
     while let next = unsafe last.pointee.nextDependency { unsafe last = next }
@@ -231,21 +234,22 @@ struct DependencyList {
   }
 }
 
-/// Releases the dependencies of dying operations without recursion.
+/// Releases the dependencies of operations that are deallocated, without recursion.
 ///
-/// Releasing a chain of a million operations would otherwise nest a million deinitialisers. The
-/// first dying operation of a thread works through a list; those that die because of it add theirs.
+/// Releasing a chain of a million operations would otherwise nest a million deinitializers. The first
+/// operation that is deallocated on a thread works through a list. Operations that are deallocated because of
+/// it add their dependencies to that list.
 enum DependencyTeardown {
-  /// Of the list that a thread is working through.
+  /// A pointer to the list that a thread is working through.
   private static let current = ThreadSlot()
 
-  /// Lets go of all that a dying operation depends on.
+  /// Releases the dependencies of an operation that is being deallocated.
   ///
   /// - Parameters:
-  ///   - edges: What it depends on.
-  ///   - areOpen: Whether some may still be linked. If none is, all dependencies were done with
-  ///     their edges before they counted as finished, and no lock is needed.
-  /// - Complexity: O(n), n the number of edges that go, with constant stack depth.
+  ///   - edges: The dependencies of the operation.
+  ///   - areOpen: A Boolean value that indicates whether some edges may still be linked. If none is linked,
+  ///     all dependencies were done with their edges before they counted as finished, and no lock is needed.
+  /// - Complexity: O(n), n the number of released edges, with constant stack depth.
   static func release(_ edges: DependencyList, areOpen: Bool) {
     if areOpen {
       unsafe edges.forEach { edge in

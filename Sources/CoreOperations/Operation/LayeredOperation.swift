@@ -1,18 +1,18 @@
-/// What a queue does with an operation whose turn came.
+/// The answer of a layer when a slot is available for its operation.
 package enum StartDecision: Sendable {
-  /// Start it, even if it won't execute.
+  /// Start the operation, even if it won't execute.
   case run
-  /// Don't; it will be offered again, and keeps its turn.
+  /// Don't start the operation now. It will be offered again, and keeps its place.
   case park
 }
 
-/// What a layer above says when its operation is handed to a queue.
+/// The terms of a layer when its operation is added to a queue.
 package struct AdmissionTerms: Sendable {
-  /// Whether to hold its readiness.
+  /// A Boolean value that indicates whether to hold the readiness of the operation.
   let isHeld: Bool
-  /// Whether ``LayeredOperation/didEnqueue()`` has anything to do; if not, it isn't called.
+  /// A Boolean value that indicates whether ``LayeredOperation/didEnqueue()`` has to be called.
   let needsDidEnqueue: Bool
-  /// Whether ``LayeredOperation/decideStart()`` has anything to do; if not, it isn't called.
+  /// A Boolean value that indicates whether ``LayeredOperation/decideStart()`` has to be called.
   let isAskedAtStart: Bool
 
   package init(isHeld: Bool, needsDidEnqueue: Bool, isAskedAtStart: Bool) {
@@ -22,95 +22,99 @@ package struct AdmissionTerms: Sendable {
   }
 }
 
-/// What a layer above says when all dependencies of its operation have finished.
+/// The answer of a layer when all dependencies of its operation have finished.
 package enum LayerReadiness: Sendable {
-  /// ``LayeredOperation/releaseReadinessHold(leavesAhead:)`` follows, or the operation is
+  /// A call of ``LayeredOperation/releaseReadinessHold(leavesAhead:)`` follows, or the operation is
   /// cancelled.
   case pending
-  /// The hold is given back.
+  /// The hold is released.
   case released(leavesAhead: Bool)
 }
 
-/// An operation of a layer above, as the core knows it.
+/// An operation of an advanced layer, as the core knows it.
 ///
-/// The requirements are what the core asks of such an operation; the extensions below are what the
-/// layer may do to its own operations. All hooks are called without a lock held.
+/// Through the requirements, the core reads and controls such an operation. Through the extensions below, the
+/// layer controls its own operations. All hooks are called without a lock held.
 ///
-/// - *Readiness hold*: one more thing to wait for, next to the dependencies. Taken in
-///   ``willEnqueue(in:)``; when nothing but the hold is left, a worker without a slot calls
-///   ``dependenciesDidFinish()``; given back with its result, or with
-///   ``releaseReadinessHold(leavesAhead:)``.
-/// - *Start gate*: ``decideStart()``, called by a worker that has a slot for the
-///   operation, if it may say no.
-/// - *Idle hold*: ``holdUntilIdle()`` and ``releaseIdleHold()``: finished, with slot and membership
-///   kept. A worker that called `start()` keeps both by itself until the call returned.
-/// - *Pause* of an operation that executes: ``beginPause()`` gives its slot back, ``endPause()``
-///   has it wait for a turn like that of one that starts, with ``decideStart()`` or
-///   ``reserveSlot()``, and ``turnCameAgain()`` says that it has come.
+/// - *Readiness hold*: a further condition for readiness, next to the dependencies. ``willEnqueue(in:)``
+///   acquires it. When only the hold is left, a worker without a slot calls ``dependenciesDidFinish()``. The
+///   hold is released with the result of that call, or with ``releaseReadinessHold(leavesAhead:)``.
+/// - *Start gate*: ``decideStart()``, which a worker with a slot for the operation calls, and which may park
+///   the operation.
+/// - *Idle hold*: ``holdUntilIdle()`` and ``releaseIdleHold()``, with which a finished operation keeps slot
+///   and membership. A worker that called `start()` keeps both anyway until the call has returned.
+/// - *Pause* of an operation that executes: ``beginPause()`` releases its slot. ``endPause()`` makes it wait
+///   for a slot like an operation that starts, with ``decideStart()`` or ``reserveSlot()``.
+///   ``turnCameAgain()`` notifies it that it has a slot.
 /// - *Re-offer* of a parked operation: ``reoffer()``, or ``reserveSlot()`` for one step.
 /// - *Release of the remaining dependencies*: ``flagCancelled()``.
-/// - *Its place*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
+/// - *Place in a queue*: ``addToQueue(_:)`` and ``runInQueue(_:)``.
 package protocol LayeredOperation: Operation {
-  /// The operation was handed to a queue and is no member yet.
+  /// Called when the operation is being added to a queue and isn't a member yet.
   ///
-  /// - Returns: How to let it in.
+  /// - Returns: The terms of the operation.
   func willEnqueue(in queue: OperationQueue) -> AdmissionTerms
-  /// The operation is a member, and nothing has happened to it yet; called if it was asked for.
+  /// Called when the operation has become a member, before any other event, if the terms request it.
   func didEnqueue()
-  /// All dependencies finished and the hold is what is left. Called by a worker without a slot,
-  /// once.
+  /// Called once when all dependencies have finished and only the hold is left, by a worker without a slot.
   ///
-  /// - Returns: Whether it may start, if that is known.
+  /// - Returns: Whether the operation may start, if that is known.
   func dependenciesDidFinish() -> LayerReadiness
-  /// A worker has a slot for the operation, to start it or to let it go on after a pause.
+  /// Called when a worker has a slot for the operation, to start it or to resume it after a pause.
   ///
-  /// - Returns: What to do.
+  /// - Returns: The action of the worker.
   func decideStart() -> StartDecision
-  /// The operation starts because of ``reserveSlot()``; called by the worker that starts it, with
-  /// its slot.
+  /// Called when the operation starts because of ``reserveSlot()``, by the worker that starts it, with its
+  /// slot.
   func grantedStartBegins()
-  /// A dependency was added after ``reserveSlot()``: the operation doesn't start now, and will be
-  /// asked for ``decideStart()`` again.
-  func returnGrant()
-  /// The operation has a slot after a pause, as ``decideStart()`` said or
-  /// ``reserveSlot()`` has given it; it may have ended meanwhile, and then keeps the slot until it
-  /// is quiet.
-  func turnCameAgain()
-  /// Cancels the operation, and keeps what observers are told until ``deliverEvents()``, which
-  /// follows.
-  func cancelSilently(reason: (any Error)?)
-  /// Waits that include one of this operation's complete a cycle, beginning and ending with the
-  /// same: opens it if the layer has a better way than to let the last one leave.
+  /// Called when a dependency was added after ``reserveSlot()``, so that the operation doesn't start now.
   ///
-  /// - Returns: Whether it did, or others have.
+  /// A call of ``decideStart()`` follows later.
+  func returnGrant()
+  /// Called when the operation has a slot after a pause, because of ``decideStart()`` or ``reserveSlot()``.
+  ///
+  /// The operation may have ended in the meantime, and then keeps the slot until it is idle.
+  func turnCameAgain()
+  /// Cancels the operation, and holds its events until ``deliverEvents()`` is called.
+  func cancelSilently(reason: (any Error)?)
+  /// Breaks a cycle of waits that includes a wait of this operation, if the layer has a better way than
+  /// cancelling an operation.
+  ///
+  /// The first and the last element of the cycle are the same operation. Otherwise the core makes the last
+  /// operation leave.
+  ///
+  /// - Returns: Whether the cycle was broken, by this call or by other code.
   func breakCycle(_ cycle: [Operation]) -> Bool
-  /// The operation waits in a cycle, and has to be cancelled with this as the reason.
+  /// Cancels the operation because it waits in a cycle, with the given reason.
   func cancelAsMember(of cycle: OperationCycleError)
-  /// The reason of the cancel that set the flag; nil without one.
+  /// The reason of the cancel that set the flag; nil if the cancel had no reason.
   var reasonOfCancel: (any Error)? { get }
-  /// Tells observers what is due.
+  /// Delivers the held events to observers.
   func deliverEvents()
-  /// Releases what the program has attached to the operation, because nothing will run it any more.
+  /// Releases the objects that the program has attached to the operation, because it will never run again.
   func releaseAsAbandoned()
-  /// Whose start the operation waits for, besides its dependencies; nil when that has come.
+  /// The parent whose start the operation waits for, besides its dependencies; nil once the parent has
+  /// started.
   var awaitedParent: Operation? { get }
-  /// Whether others wait for the operation that aren't its dependents, because of what
-  /// ``Wait/Part/connections`` are.
+  /// A Boolean value that indicates whether other operations than its dependents wait for the operation,
+  /// because of ``Wait/Part/connections``.
   var isAwaitedInLayer: Bool { get }
-  /// Whether the operation has finished, and none of its code runs any more.
+  /// A Boolean value that indicates whether the operation has finished, and none of its code is running.
   var isIdle: Bool { get }
-  /// What the operation waits for besides dependencies, its queue, and what its own code waits for;
-  /// nothing of what it doesn't wait for at this moment, such as children that have ended.
+  /// Returns the waits of the operation other than those for dependencies, for its queue, and of its own
+  /// code.
+  ///
+  /// The result has only current waits, for example none for children that have ended.
   func layerWaits(_ part: Wait.Part) -> [Wait]
 }
 
-// What a layer may do to its own operations; ``LayeredOperation`` says when.
+// The following extensions are for layers, and ``LayeredOperation`` describes when a layer uses them.
 
 extension Operation {
-  /// Undertakes to add the operation to a queue.
+  /// Claims the right to add the operation to a queue.
   ///
-  /// - Returns: Whether the caller has to do that; false if the operation is in a queue, was
-  ///   started, or was claimed before.
+  /// - Returns: Whether the caller has to add it; false if the operation is in a queue, was started, or was
+  ///   claimed before.
   package final func claim() -> Bool {
     withLinks { links in
       if links.isClaimed || life.current.phase != .created { return false }
@@ -119,27 +123,28 @@ extension Operation {
     }
   }
 
-  /// The queue that the operation is in, unless that is hidden from the program.
+  /// The queue that the operation is in, unless the queue is hidden from the program.
   package final var containingQueue: OperationQueue? {
     scheduler?.owner.flatMap { $0.isHidden ? nil : $0 }
   }
 }
 
 extension LayeredOperation {
-  /// Makes the core call the hooks; once, while initialising.
+  /// Makes the core call the hooks.
+  ///
+  /// Call this once, during initialization.
   package func attachLayer() {
     layer = self
     isLayered = true
   }
 
-  /// The operation waits for a parent or a prerequisite from now on: looks whether that completes a
-  /// cycle.
+  /// Checks for a cycle, because the operation waits for a parent or a prerequisite from now on.
   package func noteWait(for other: Operation) { noteEdge(to: other) }
 
-  /// Gives the hold back, if ``dependenciesDidFinish()`` hasn't.
+  /// Releases the hold, if ``dependenciesDidFinish()`` hasn't.
   ///
-  /// - Parameter leavesAhead: Whether the operation is started ahead of others and without a slot,
-  ///   because it won't do anything. Its dependencies still hold.
+  /// - Parameter leavesAhead: A Boolean value that indicates whether the operation is started ahead of others
+  ///   and without a slot, because it won't execute. It still waits for its dependencies.
   package func releaseReadinessHold(leavesAhead: Bool) {
     if let scheduler {
       scheduler.holdReleased(self, leavesAhead: leavesAhead)
@@ -148,69 +153,76 @@ extension LayeredOperation {
     }
   }
 
-  /// Stops waiting for what is left of the dependencies; ``leaveAhead()`` follows.
+  /// Stops waiting for the remaining dependencies.
+  ///
+  /// A call of ``leaveAhead()`` follows.
   package func dropDependencies() { readiness.step { $0.dropped() } }
 
-  /// Has the operation started ahead of others and without a slot, because it won't do anything: it
-  /// was cancelled, or its dependencies were dropped.
+  /// Starts the operation ahead of others and without a slot, because it won't execute.
+  ///
+  /// The operation was cancelled, or its dependencies were dropped.
   package func leaveAhead() { scheduler?.leavesAhead(self) }
 
-  /// Offers a parked operation again, at its old turn; nothing happens to one that isn't parked.
+  /// Offers a parked operation again, at its old place; does nothing for an operation that isn't parked.
   package func reoffer() { scheduler?.reoffered(self) }
 
-  /// Takes a slot for a parked operation if its queue has one at this moment, or keeps that of one
-  /// which is about to be parked; it will be started without being asked again, once
-  /// ``wakeQueue()`` was called.
+  /// Reserves a slot for a parked operation if its queue has a free slot, or keeps the slot of an operation
+  /// that is about to be parked.
+  ///
+  /// After ``wakeQueue()`` was called, the operation is started without a further call of ``decideStart()``.
   package func reserveSlot() -> Bool { scheduler?.reserved(self) ?? false }
 
-  /// Whether the queue could start the operation now if nothing else kept it.
+  /// A Boolean value that indicates whether the queue could start the operation now if no other cause delayed
+  /// it.
   package var mayStartNow: Bool { scheduler?.mayStart(self) ?? false }
 
-  /// Has the queue look at what was reserved.
+  /// Makes the queue check its reserved slots.
   package func wakeQueue() { scheduler?.wake() }
 
-  /// Gives the slot of an operation that executes back; it stays a member.
+  /// Releases the slot of an executing operation, which stays a member.
   ///
-  /// Its worker keeps the slot by itself until its `start()`, or ``turnCameAgain()``, has returned.
+  /// Its worker keeps the slot until its `start()`, or ``turnCameAgain()``, has returned.
   package func beginPause() { scheduler?.pauseBegan(self) }
 
-  /// Has the operation wait for its next turn; once after ``beginPause()``.
+  /// Makes the operation wait for its next slot.
   ///
-  /// Nothing happens to one that has ended.
+  /// Call this once after ``beginPause()``.
+  ///
+  /// The method does nothing for an operation that has ended.
   package func endPause() { scheduler?.pauseEnded(self) }
 
-  /// Takes the operation out of the line for its next turn, because it ends instead.
+  /// Removes the operation from the waiters for a slot, because it ends instead.
   ///
-  /// It may have its turn nonetheless, if it has a slot for that already.
+  /// The operation may still resume, if it already has a slot for that.
   package func abandonTurn() { scheduler?.turnAbandoned(self) }
 
-  /// Keeps slot and membership beyond the end.
+  /// Keeps slot and membership after the end.
   package func holdUntilIdle() { scheduler?.idleHold(self, isHeld: true) }
 
-  /// Lets go of slot and membership, at the end or at once if that has come.
+  /// Releases slot and membership, either at the end or immediately if the operation has ended.
   package func releaseIdleHold() { scheduler?.idleHold(self, isHeld: false) }
 
-  /// Sets the cancelled flag, and drops the remaining dependencies; ``reasonOfCancel`` has the
-  /// reason.
+  /// Sets the cancelled flag, and drops the remaining dependencies; ``reasonOfCancel`` has the reason.
   ///
-  /// The queue is told by ``leaveAhead()``.
+  /// ``leaveAhead()`` notifies the queue.
   package func flagCancelled() { _ = flagAsCancelled(reason: nil) }
 
-  /// Whether dependents and waiters were released, or are about to be.
+  /// A Boolean value that indicates whether dependents and waiters were released, or are about to be
+  /// released.
   package var isClosed: Bool { life.current.phase == .finished }
 
-  /// Whether a queue called `start()`, and not code of the program.
+  /// A Boolean value that indicates whether a queue, and not the program, called `start()`.
   package var wasStartedByQueue: Bool { life.current.phase == .started }
 
-  /// Whether the operation has not been given to a queue or started.
+  /// A Boolean value that indicates whether the operation has not been added to a queue or started.
   package var isUnclaimed: Bool { life.current.phase == .created }
 
-  /// Whether nothing was left to wait for at some moment.
+  /// A Boolean value that indicates whether the operation was ready at some moment.
   package var wasReady: Bool { readiness.current.wasReady }
 
-  /// Begins a run on the caller's thread; traps where the program may not start the operation.
+  /// Begins a run on the caller's thread; traps if the program may not start the operation.
   ///
-  /// - Returns: Whether there is anything to run.
+  /// - Returns: Whether the operation has to run.
   package func beginManually() -> Bool {
     switch life.step({ $0.startedManually() }) {
     case .begin: true
@@ -219,28 +231,28 @@ extension LayeredOperation {
     }
   }
 
-  /// Whether all dependencies have finished or don't matter any more.
+  /// A Boolean value that indicates whether all dependencies have finished or are ignored.
   package var dependenciesAreFinished: Bool { readiness.current.dependenciesAreFinished }
 
-  /// The number of dependencies that have not finished; 0 if they don't matter any more.
+  /// The number of dependencies that have not finished; 0 if they are ignored.
   package var openDependencyCount: Int {
     let readiness = readiness.current
     return readiness.isDropped ? 0 : Int(readiness.unfinished)  // 32 bits: no more than objects
   }
 
-  /// Finishes and closes the operation: `isFinished` turns true, dependents are released, waiters
-  /// wake.
+  /// Finishes and closes the operation: `isFinished` becomes true, dependents are released, and waiters wake.
   ///
-  /// - Parameter isHeldUntilIdle: Whether ``holdUntilIdle()`` comes with it.
+  /// - Parameter isHeldUntilIdle: A Boolean value that indicates whether the call also acquires the hold of
+  ///   ``holdUntilIdle()``.
   package func finishAndClose(isHeldUntilIdle: Bool) {
     if life.step({ $0.finished() }) == .close { close(isHeldUntilIdle: isHeldUntilIdle) }
   }
 
-  /// Adds operations that this one waits for to its queue, behind no more barriers than itself.
+  /// Adds prerequisites of this operation to its queue, behind no more barriers than the operation itself.
   ///
-  /// They take no slots.
+  /// The prerequisites take no slots.
   ///
-  /// - Returns: Whether it is in a queue.
+  /// - Returns: Whether the operation is in a queue.
   package func addToQueue(_ prerequisites: [Operation]) -> Bool {
     guard let queue else { return false }
     queue.addOperations(prerequisites, besides: self)
@@ -258,17 +270,18 @@ extension LayeredOperation {
     return true
   }
 
-  /// The queue that the operation is in, unless that is hidden from the program.
+  /// The queue that the operation is in, unless the queue is hidden from the program.
   package var queue: OperationQueue? { containingQueue }
 
-  /// Whether the operation is in a queue, even if that is hidden from the program.
+  /// A Boolean value that indicates whether the operation is in a queue, even a queue that is hidden from the
+  /// program.
   package var isInQueue: Bool { scheduler != nil }
 }
 
-// Operations that were added to a queue because others need them, and that are cancelled when nothing
-// needs them any more.
+// The following code is for operations that were added to a queue because other code needs them, and that are
+// cancelled when no code needs them any more.
 
-/// What needs the end of an operation.
+/// The kind of code that needs the end of an operation.
 package enum OperationNeed: Sendable {
   /// A condition of another operation, before it is evaluated.
   case condition
@@ -277,7 +290,7 @@ package enum OperationNeed: Sendable {
 }
 
 extension Operation {
-  /// Something needs the end of the operation.
+  /// Records that a condition or a call needs the end of the operation.
   package final func addNeed(of need: OperationNeed) {
     withLinks { links in
       let extra = links.makeExtra()
@@ -288,12 +301,12 @@ extension Operation {
     }
   }
 
-  /// The operation is added to a queue because something needs it, and for nothing else.
+  /// Records that the operation is added to a queue only because of such needs.
   package final func addedForNeeds() { withLinks { $0.makeExtra().isOnlyNeeded = true } }
 
-  /// Something that needed the operation doesn't any more.
+  /// Records that a condition or a call doesn't need the operation any more.
   ///
-  /// - Returns: Whether nothing needs it now, and it was added for needs alone.
+  /// - Returns: Whether no condition or call needs the operation now, and it was added only because of needs.
   package final func removeNeed(of need: OperationNeed) -> Bool {
     withLinks { links in
       guard let extra = links.extra else { return false }

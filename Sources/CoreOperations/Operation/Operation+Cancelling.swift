@@ -1,6 +1,6 @@
-// What `cancel()` does to an operation, and what its queue hears of it.
+// The effects of `cancel()` on an operation and on its queue.
 extension Operation {
-  /// Cancels with the reason that ``cancellationReason`` then gives.
+  /// Cancels the operation with the reason that ``cancellationReason`` then returns.
   final func cancelAsRequested(reason: (any Error)?) {
     if flagAsCancelled(reason: reason) == .leaveAhead {
       withLinks { $0.scheduler }?.leavesAhead(self)
@@ -8,9 +8,9 @@ extension Operation {
     valuesMayHaveChanged()
   }
 
-  /// Keeps the reason of a cancel that follows.
+  /// Stores the reason of a cancel that follows.
   ///
-  /// Before the flag, so that a thread that sees the flag finds the reason.
+  /// The reason is stored before the flag is set, so that a thread that reads the flag finds the reason.
   final func noteReason(_ reason: any Error) {
     let old = withLinks { links -> (any Error)? in
       guard !links.isClosed, !isCancelledFlag else { return nil }
@@ -21,14 +21,14 @@ extension Operation {
     withExtendedLifetime(old) {}
   }
 
-  /// Sets the flag and the reason, and stops waiting for dependencies; tells no queue.
+  /// Sets the flag and the reason, and stops waiting for dependencies, without notifying the queue.
   final func flagAsCancelled(reason: (any Error)?) -> OperationLife.CancelAction {
     if let reason {
       noteReason(reason)
     }
     var action = life.step { $0.cancelCalled() }
     if action == .askWhetherFinished {
-      // `isFinished` of a layer can't be overridden, and this may run under a lock of the layer.
+      // The `isFinished` of a layer can't be overridden, and this method may run under a lock of the layer.
       let isDenied = !isLayered && !isFinished
       action = isDenied ? life.step { $0.cancelCalled(isFinishDenied: true) } : .ignore
     }
@@ -40,18 +40,18 @@ extension Operation {
 extension OperationQueue {
   /// Cancels every operation that is in the queue at this moment, with a reason if there is one.
   ///
-  /// All are cancelled before anything is notified, and before any of them is started.
+  /// All operations are cancelled before an observer is notified, and before one of the operations is
+  /// started.
   package final func cancelAll(reason: (any Error)?) {
     scheduler.sweep { Self.cancelTogether($0, reason: reason) }
   }
 
-  /// Cancels operations, all before anything is notified, and before any of them is started.
+  /// Cancels several operations, all before an observer is notified and before one of them is started.
   package final func cancel(_ operations: [Operation], reason: (any Error)?) {
     withoutStarts { Self.cancelTogether(operations, reason: reason) }
   }
 
-  /// Decides on no start while a body runs; what ends in it lets nothing start before it has
-  /// returned.
+  /// Runs a body during which the queue starts no operation, even if an operation ends in the body.
   package final func withoutStarts(_ body: () -> Void) {
     Sweep.during([scheduler], body)
   }
@@ -70,11 +70,11 @@ extension OperationQueue {
   }
 }
 
-/// The operations that a thread cancels together: it marks all of them, and then tells of one after
-/// the other.
+/// The operations that a thread cancels together: it first marks all of them, and then delivers the events of
+/// one after the other.
 ///
-/// Code of the program that is called meanwhile may wait for an operation whose turn has not come,
-/// so the thread does the rest before it blocks.
+/// Code of the program that is called during the delivery may wait for an operation whose events haven't been
+/// delivered. So the thread performs the remaining deliveries before it blocks.
 package final class HeldEvents {
   private static let current = ThreadLocal<HeldEvents>()
 
@@ -99,8 +99,8 @@ package final class HeldEvents {
   ///
   /// - Parameters:
   ///   - operations: The operations.
-  ///   - mark: Cancels one, and holds its events.
-  ///   - tell: Tells the events of one; called once all are marked.
+  ///   - mark: A closure that cancels an operation, and holds its events.
+  ///   - tell: A closure that delivers the events of an operation, called once all are marked.
   package static func cancel(
     _ operations: [Operation],
     marking mark: (Operation) -> Void,
@@ -121,7 +121,7 @@ package final class HeldEvents {
     while let next = untold.popLast() { tell(next) }
   }
 
-  /// This thread is about to block.
+  /// Marks and notifies the remaining operations, because this thread is about to block.
   static func tellAll() {
     var next = current.value
     while let events = next {
@@ -131,10 +131,10 @@ package final class HeldEvents {
   }
 }
 
-/// The time in which a thread cancels several operations, and their queues start nothing.
+/// The time in which a thread cancels several operations, and their queues start no operation.
 ///
-/// Code of the program that runs in that time may wait for one of the queues: the `deinit` of an
-/// object that a cancelled operation was the last to hold. The queues go on while it waits.
+/// Code of the program that runs in that time may wait for one of the queues. An example is the `deinit` of
+/// an object whose last reference a cancelled operation had. The queues resume while it waits.
 final class Sweep {
   private static let current = ThreadLocal<Sweep>()
 
@@ -146,10 +146,10 @@ final class Sweep {
   /// Runs a body in which queues start nothing.
   ///
   /// - Parameters:
-  ///   - schedulers: Those of the queues.
-  ///   - begin: Has them start nothing from here on; another one does it in the same step as
-  ///     something else.
-  ///   - body: Cancels operations.
+  ///   - schedulers: The schedulers of the queues.
+  ///   - begin: A closure that stops the queues from starting operations. Another closure may combine this
+  ///     with other changes in one step.
+  ///   - body: A closure that cancels operations.
   static func during(
     _ schedulers: [Scheduler],
     begin: ([Scheduler]) -> Void = { $0.forEach { $0.sweep(isBeginning: true) } },
@@ -163,7 +163,7 @@ final class Sweep {
     current.value = sweep.outer
   }
 
-  /// This thread blocks: ends the sweeps that it is in, until ``goOn(_:)``.
+  /// Ends the sweeps of this thread until ``goOn(_:)`` is called, because the thread blocks.
   static func pause() -> [Scheduler] {
     var paused: [Scheduler] = []
     var next = current.value

@@ -18,7 +18,7 @@ extension Operation {
     for operation in operations { addDependency(operation) }
   }
 
-  /// - Complexity: O(1), amortised.
+  /// - Complexity: O(1), amortized.
   final func linkDependency(_ dependency: Operation) {
     if dependency === self {
       leaveCycle(because: OperationCycleError(path: [nameAndTag, nameAndTag]))
@@ -31,21 +31,21 @@ extension Operation {
       unsafe list.append(edge)
       let life = life.current
       guard life.phase <= .enqueued, !readiness.current.isDropped else { return .none }
-      // Counted before it is linked, or its end could be counted first.
+      // The dependency is counted before it is linked, or its end could be counted first.
       readiness.step { $0.dependencyAdded() }
       isLinked = dependency.withLinks { links in
         if links.isClosed { return false }
         unsafe links.dependents.link(edge)
         return true
       }
-      // This operation may have finished meanwhile, before it was counted: then it has unlinked
-      // what was linked by then, and must leave no edge behind that outlives its membership. One
-      // that was in no queue until now will be let in by one later, and so count this edge.
+      // This operation may have finished in the meantime, before the edge was counted. Then it has unlinked
+      // the edges that were linked by then, and no edge may remain that outlives its membership. An operation
+      // that wasn't in a queue until now will be added to a queue later, and so counts this edge.
       if isLinked, self.life.current.phase != .created, withLinks({ $0.isClosed }) {
         isLinked = !dependency.withLinks { unsafe $0.dependents.unlink(edge) }
       }
-      // It had finished. Another dependency may have finished while this one was counted, and left
-      // it to this step to see that nothing is open.
+      // The dependency had finished. Another dependency may have finished while this edge was counted, and
+      // then this step has to find that no dependency is open.
       return isLinked ? .none : readiness.step { $0.dependencyResolved() }
     }
     offerToQueue(ifMoved: progress)
@@ -71,7 +71,7 @@ extension Operation {
     withExtendedLifetime(removed) {}
   }
 
-  /// Stops waiting for what is still open; the list of dependencies stays.
+  /// Stops waiting for the open dependencies, which stay in the list.
   ///
   /// - Complexity: O(n), n the number of dependencies.
   final func unlinkDependencies() {

@@ -1,9 +1,11 @@
 extension Operation {
-  /// Finishes and closes the operation: the default `start()` found its end, or an override said it.
+  /// Finishes and closes the operation, because the default `start()` found its end, or an override reported
+  /// it.
   final func finishAndClose() {
     guard life.step({ $0.finished() }) == .close else { return }
     let isByWorker = ThreadContext.withWorker(running: self) { worker, _ in
-      // Before it closes, like work that has run, unless a `deinit` waits for the end.
+      // The work is released before the operation closes, like work that has run, unless a `deinit` waits for
+      // the end.
       worker.progress = .finished
       letGoOfWork()
       worker.closeFinished(self)
@@ -13,22 +15,25 @@ extension Operation {
     letGoOfWork()
   }
 
-  /// Finishes and closes if an `isFinished` says so that may be overridden.
+  /// Finishes and closes the operation if an `isFinished` that may be overridden returns true.
   final func finishIfOverridden() {
     guard !isLayered, life.current.phase != .finished, isFinished else { return }
     finishAndClose()
   }
 
-  /// Releases everything that waited for the end; once, by the thread that finished the operation.
+  /// Releases all dependents and waiters.
   ///
-  /// - Parameter isHeldUntilIdle: Whether slot and membership stay until the layer releases them.
+  /// The thread that finished the operation calls this once.
+  ///
+  /// - Parameter isHeldUntilIdle: A Boolean value that indicates whether slot and membership stay until the
+  ///   layer releases them.
   final func close(isHeldUntilIdle: Bool = false) {
     var ending = OperationEnding()
     if isLayered {
       let isByWorker = ThreadContext.withWorker(running: self) { worker, scheduler in
         close(leaving: &ending, in: scheduler)
         if !isHeldUntilIdle, ending.isUnawaited {
-          // Until its `start()` has returned, the queue would only make a note of it.
+          // Until `start()` has returned, the queue would only record the end.
           worker.progress = .closed
           ending.proceed(from: self, in: scheduler)
         } else {
@@ -37,7 +42,7 @@ extension Operation {
       }
       if isByWorker { return }
     }
-    // In one step: a queue that is just taking it in finds it closed, or is found here.
+    // This is one step, so that a queue that is just adding the operation finds it closed, or is found here.
     let scheduler = withLinks { links in
       let scheduler = links.scheduler
       close(&links, leaving: &ending)
@@ -61,28 +66,28 @@ extension Operation {
     ending.proceed(from: self, in: scheduler)
   }
 
-  /// Closes an operation on the worker of its queue that has run it, and does the rest.
+  /// Closes an operation on the worker of its queue that has run it, and performs the remaining work.
   ///
   /// - Parameters:
-  ///   - ending: Empty; gets what is left to do.
-  ///   - scheduler: The scheduler of its queue.
+  ///   - ending: An empty value, which receives the remaining work.
+  ///   - scheduler: The scheduler of the operation's queue.
   final func close(leaving ending: inout OperationEnding, in scheduler: Scheduler) {
     withLinks { close(&$0, leaving: &ending) }
     closed(leaving: &ending, in: scheduler)
   }
 
-  /// No wait can begin from here on.
+  /// Closes the links, so that no wait can begin from here on.
   private func close(_ links: inout OperationLinks, leaving ending: inout OperationEnding) {
     links.isClosed = true
     if !links.dependents.isEmpty || links.extra != nil { ending.take(from: &links) }
-    // An operation of a layer may still hold its place, and forgets its queue when it leaves that.
+    // An operation of a layer may still have its place, and forgets its queue when it leaves that place.
     if !isLayered { links.leave() }
   }
 
   private func closed(leaving ending: inout OperationEnding, in scheduler: Scheduler?) {
     ending.sort(for: scheduler)
     if readiness.current.unfinished > 0 { unlinkDependencies() }
-    // Before a waiter goes on: what observers did is done then.
+    // Observers are called before a waiter resumes, so that their work is done then.
     if wasObserved {
       ThreadContext.holding(self, by: .propertyObserver) { valuesMayHaveChanged() }
       valueObservers?.removeWatches()
@@ -91,7 +96,7 @@ extension Operation {
 }
 
 extension OperationLife.Mistake {
-  /// What happened, where, and how to avoid it.
+  /// Describes the mistake and how to avoid it.
   func sentence(about operation: Operation) -> String {
     let name = "“\(operation.label)”"
     switch self {
@@ -114,31 +119,34 @@ extension OperationLife.Mistake {
   }
 }
 
-/// What the end of an operation leaves to do; nothing for one without waiters.
+/// The remaining work after the end of an operation, which is empty for an operation without waiters.
 ///
-/// A worker has one for all that it ends: to make and destroy one each time was a tenth of the cost
-/// of an empty block (callgrind).
+/// A worker has one such value for all operations that it ends. Creating and destroying a value each time was
+/// a tenth of the cost of an empty block (callgrind).
 struct OperationEnding: ~Copyable {
-  /// The dependents that the operation's own queue may start now; it is notified in one step.
+  /// The dependents that the operation's own queue may start now.
+  ///
+  /// The queue is notified in one step.
   private(set) var released = FewObjects<Operation>()
-  /// The dependents that have more to wait for; only to be released.
+  /// The dependents that still wait for other operations, and that only have to be released.
   private var waiting = FewObjects<Operation>()
   private var extra: EndingExtra?
 
   var hasCompletion: Bool { extra?.completion != nil }
 
-  /// Whether what is left to do is about the operation, which has to be kept alive until then.
+  /// A Boolean value that indicates whether the remaining work needs the operation, which has to be kept
+  /// alive until then.
   var needsOperation: Bool { extra.map { $0.waiters != nil || $0.completion != nil } ?? false }
 
-  /// Whether nothing is left to do, and nothing to be released.
+  /// A Boolean value that indicates whether there is no remaining work, and no object to release.
   var isEmpty: Bool { released.isEmpty && waiting.isEmpty && extra == nil }
 
-  /// Whether neither the end nor the completion block has a waiter.
+  /// A Boolean value that indicates whether neither the end nor the completion block has a waiter.
   var isUnawaited: Bool { released.isEmpty && extra == nil }
 
-  /// What few ends leave.
+  /// The remaining work that few ends have.
   private final class EndingExtra {
-    /// Those that other queues may start.
+    /// The dependents that other queues may start.
     var others = FewObjects<Operation>()
     var completion: (@Sendable () -> Void)?
     var waiters: WaitList<Operation>?
@@ -162,10 +170,10 @@ struct OperationEnding: ~Copyable {
     links.dependents.resolveAll(&released, waiting: &waiting)
   }
 
-  /// Leaves only those of a queue among the released.
+  /// Moves dependents of other queues out of the released dependents.
   mutating func sort(for scheduler: Scheduler?) {
     if released.isEmpty { return }
-    // Without a lock: what is ready was taken into its queue before.
+    // No lock is needed, because a ready operation was added to its queue before.
     let id = scheduler.map { ObjectIdentifier($0) }
     if let id, released.allSatisfy({ $0.isIn(id) }) { return }
     var own = FewObjects<Operation>()
@@ -177,11 +185,13 @@ struct OperationEnding: ~Copyable {
     released = own
   }
 
-  /// The rest, once the operation's own queue knows: other queues, waiters, the completion block.
+  /// Performs the remaining work once the operation's own queue is notified: other queues, waiters, and the
+  /// completion block.
   ///
   /// - Parameters:
-  ///   - operation: What has ended, kept alive by the caller; may be nil unless ``needsOperation``.
-  ///   - scheduler: That of its queue.
+  ///   - operation: The operation that has ended, kept alive by the caller; may be nil unless
+  ///     ``needsOperation``.
+  ///   - scheduler: The scheduler of the operation's queue.
   mutating func proceed(from operation: Operation?, in scheduler: Scheduler?) {
     released.removeAll()
     waiting.removeAll()
@@ -203,16 +213,18 @@ struct OperationEnding: ~Copyable {
 extension DependentList {
   /// Notifies every dependent that this dependency is resolved.
   ///
-  /// Called with the lock of the list held, which keeps the dependents alive until they are
-  /// retained: one that a queue has let in can't leave it with an open dependency before it
-  /// unlinked itself, under this lock. It is retained before it is notified, because it may start,
-  /// finish and be released by other threads at once. One that has others to wait for, and one that
-  /// is in no queue, is notified and not touched any more, so it isn't retained: the latter may be
-  /// dying, and waiting for this lock to unlink itself.
+  /// This method is called with the lock of the list held, which keeps the dependents alive until they are
+  /// retained. A dependent in a queue can't leave the queue with an open dependency before it has unlinked
+  /// itself, under this lock. It is retained before it is notified, because other threads may start, finish
+  /// and release it immediately.
+  ///
+  /// A dependent that waits for other operations, or that isn't in a queue, is notified and not used
+  /// afterwards, so it isn't retained. A dependent that isn't in a queue may be in deallocation, and waiting
+  /// for this lock to unlink itself.
   ///
   /// - Parameters:
-  ///   - ready: Gets those that have nothing else to wait for.
-  ///   - waiting: Gets those that turned out to have; to be released without the lock that is held.
+  ///   - ready: Receives the dependents that are ready now.
+  ///   - waiting: Receives the dependents that still wait for others, to be released without the held lock.
   /// - Complexity: O(n), n the number of dependents.
   fileprivate mutating func resolveAll(
     _ ready: inout FewObjects<Operation>,
@@ -237,15 +249,16 @@ extension DependentList {
 }
 
 extension Operation {
-  /// Runs a closure when the operation has finished; at once if it has.
+  /// Runs a closure when the operation has finished, or immediately if it has finished already.
   ///
-  /// - Parameter body: Gets the operation, which its queue may have let go of by then.
+  /// - Parameter body: A closure that receives the operation, which its queue may have released by then.
   package final func whenFinished(_ body: @escaping @Sendable (Operation) -> Void) {
     if !register(.closure(body)) { body(self) }
   }
 
-  /// What has returned without the end of the operation, which its class has to report; nil while
-  /// that goes on, and for an operation that reports its end by returning.
+  /// The method that has returned without the end of the operation, which its class has to report.
+  ///
+  /// The value is nil while the method is running, and for an operation that reports its end by returning.
   package final var callWithoutEnd: String? {
     switch life.current.phase {
     case .started where !isLayered: scheduler?.hasReturnedFromStart(self) == true ? "start()" : nil
@@ -254,26 +267,26 @@ extension Operation {
     }
   }
 
-  /// Whether an override of ``isFinished`` says so and has not reported it, so that the end is
-  /// unknown to dependents.
+  /// A Boolean value that indicates whether an override of ``isFinished`` returns true and has not reported
+  /// it, so that dependents weren't notified.
   package final var hasUnreportedEnd: Bool { isFinished && life.current.phase < .ended }
 
-  /// Whether others depend on the operation, or wait for its end.
+  /// A Boolean value that indicates whether other operations depend on the operation, or wait for its end.
   package final var hasDependents: Bool {
     withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }
   }
 }
 
 extension OperationQueue {
-  /// Runs a closure once the queue is empty; at once if it is.
+  /// Runs a closure once the queue is empty, or immediately if it is empty already.
   package final func whenEmpty(_ body: @escaping @Sendable () -> Void) {
     if !scheduler.waited(.closure({ _ in body() })) { body() }
   }
 
-  /// Whether neither operations nor barriers are left.
+  /// A Boolean value that indicates whether neither operations nor barriers are left.
   package final var isIdle: Bool { scheduler.isIdle }
 
-  /// Whether an operation is a member; one that has left isn't.
+  /// Returns whether an operation is a member, and hasn't left the queue.
   package final func has(_ operation: Operation) -> Bool {
     operation.isIn(ObjectIdentifier(scheduler))
   }
@@ -281,11 +294,11 @@ extension OperationQueue {
 
 /// A closure that is called when an operation has finished, unless it is removed before.
 ///
-/// It is for code that needs the end of an operation only as long as something else exists:
-/// nothing of it stays with an operation that lives longer.
+/// A watch is for code that needs the end of an operation only as long as another object exists. A removed
+/// watch leaves no memory in an operation that lives longer.
 package struct EndWatch: Sendable {
   private let closure: RemovableClosure<@Sendable (Operation) -> Void>
-  /// Not retained: an operation that never ends keeps its watches.
+  /// The operation isn't retained, because an operation that never ends keeps its watches.
   private weak let operation: Operation?
 
   fileprivate init(of operation: Operation, _ body: @escaping @Sendable (Operation) -> Void) {
@@ -297,20 +310,20 @@ package struct EndWatch: Sendable {
     if !operation.register(.removable(closure)) { closure.take()?.call(operation) }
   }
 
-  /// Takes the closure back; does nothing if it was called.
+  /// Removes the closure; does nothing if it was called.
   ///
-  /// - Complexity: O(1), amortised.
+  /// - Complexity: O(1), amortized.
   package func remove() {
     if closure.take() != nil { operation?.withLinks { $0.extra?.waiters.waitCancelled() } }
   }
 }
 
 extension Operation {
-  /// Runs a closure when the operation has finished, unless the watch is removed before; at once if
-  /// it has finished.
+  /// Runs a closure when the operation has finished, unless the watch is removed before, or immediately if it
+  /// has finished already.
   ///
-  /// - Parameter body: Gets the operation, which its queue may have let go of by then.
-  /// - Returns: The watch, to be removed by what doesn't need it any more.
+  /// - Parameter body: A closure that receives the operation, which its queue may have released by then.
+  /// - Returns: The watch, which code removes when it doesn't need the end any more.
   package final func watchEnd(_ body: @escaping @Sendable (Operation) -> Void) -> EndWatch {
     let watch = EndWatch(of: self, body)
     watch.begin(self)

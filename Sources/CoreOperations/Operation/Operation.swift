@@ -35,48 +35,50 @@ import Synchronization
 open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   CustomDebugStringConvertible
 {
-  // What an operation stores, who may touch it, and why that is safe (`@unchecked Sendable`):
+  // The stored properties of an operation, with their guards, and the reasons why that is safe (`@unchecked
+  // Sendable`):
   //
   // - `life`, an atomic word: the phase and the cancelled flag. Each thread may read it. It changes
   //   through `step`, one event of `OperationLife` at a time, and the thread whose event made the
   //   change gets the action to perform: of several threads that report the end, one performs it.
-  // - `readiness`, an atomic word: how many dependencies are open, and whether something else holds
-  //   the operation. The thread whose event leaves nothing open offers the operation to its queue.
-  //   Atomic, because the end of an operation must not wait for the queues of its dependents.
-  // - `links`, behind `linksLock`: dependents, waiters, the completion block, the reason of a cancel
-  //   and the queue. A leaf: code under this lock takes no other one, so that the locks of a queue,
-  //   of a dependency list and of the advanced layer may be held around it. `isIn(_:)` reads one
-  //   atomic word of it without the lock.
-  // - `dependencyList`, behind `dependencyLock`: the edges to dependencies. The links of one
-  //   dependency may be locked inside, never those of two.
-  // - `scheduling`: belongs to the scheduler of the one queue that the operation is ever in, and to
-  //   its lock. `SchedulerState` reaches it through a `Member`; before the operation is a member,
-  //   and after it has left, nothing reads it.
+  // - `readiness`, an atomic word: the number of open dependencies, and whether the operation is held. The
+  //   thread whose event leaves no wait open offers the operation to its queue. The word is atomic, because
+  //   the end of an operation must not wait for the queues of its dependents.
+  // - `links`, behind `linksLock`: dependents, waiters, the completion block, the reason of a cancel and the
+  //   queue. The lock is a leaf: code under this lock acquires no other lock, so that the locks of a queue,
+  //   of a dependency list and of the advanced layer may be held around it. `isIn(_:)` reads one atomic word
+  //   of the links without the lock.
+  // - `dependencyList`, behind `dependencyLock`: the edges to dependencies. The links of one dependency may
+  //   be locked inside, never those of two.
+  // - `scheduling`: guarded by the lock of the scheduler of the only queue that the operation is ever in.
+  //   `SchedulerState` accesses it through a `Member`. Before the operation is a member, and after it has
+  //   left, no code reads it.
   // - `ownLayer` and `isLayered`: set while the operation is initialized, and constant from then on.
   //   The reference is to the operation itself, so it is neither counted nor ever dangling.
   // - `isObserved`, atomic: false until the first observer of a property is stored, so that a change
   //   of an operation without observers costs one load.
   //
-  // No code of the program runs under any of these locks, and no object of the program is released
-  // there: what comes out of a lock is released after it.
+  // No code of the program runs under any of these locks, and no object of the program is released there. An
+  // object that is taken out under a lock is released after it.
   //
-  // The order decides the size: 152 bytes, and 168 with a block, which malloc rounds up to 176.
+  // The order determines the size: 152 bytes, and 168 with a block, which malloc rounds up to 176.
 
   /// The phase and the cancelled flag.
   package final let life = AtomicState(OperationLife())
-  /// What is still waited for.
+  /// The open dependencies and holds.
   package final let readiness = AtomicState(OperationReadiness())
   private let linksLock = Lock()
   private let dependencyLock = Lock()
-  // Not checked for overlapping accesses, as `scheduling` below: these locks aren't recursive, so
-  // there are none, and the check was a quarter of the cost of an empty block (callgrind).
+  // Overlapping accesses aren't checked, as for `scheduling` below. These locks aren't recursive, so there
+  // are none, and the check was a quarter of the cost of an empty block (callgrind).
   @exclusivity(unchecked) private final var links = OperationLinks()
-  /// Whether any property was ever observed; set before the first observer is there.
+  /// A Boolean value that indicates whether any property was ever observed, set before the first observer is
+  /// stored.
   final let isObserved = Atomic(false)
-  /// Whether there is a ``layer``, known without counting a reference.
+  /// A Boolean value that indicates whether there is a ``layer``, known without counting a reference.
   final var isLayered = false
   @exclusivity(unchecked) private final var dependencyList = DependencyList()
-  /// ``layer``: the operation itself, which is why nothing is retained.
+  /// The storage of ``layer``, which isn't retained because it is the operation itself.
   private final unowned(unsafe) var ownLayer: (any LayeredOperation)?
   @exclusivity(unchecked) final var scheduling = SchedulingFields()
 
@@ -90,7 +92,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// This operation as its layer sees it; nil for a plain one.
+  /// This operation as its layer sees it; nil for a plain operation.
   final var layer: (any LayeredOperation)? {
     @inline(__always) get { unsafe ownLayer }
     @inline(__always) set { unsafe ownLayer = newValue }
@@ -98,26 +100,26 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   // MARK: Guarded
 
-  /// Dependents, queue and what few operations have, with their lock held.
+  /// Accesses dependents, queue and the properties that few operations need, with their lock held.
   ///
-  /// A leaf: no other lock is taken inside.
+  /// The lock is a leaf: no other lock is acquired inside.
   @inline(__always)
   final func withLinks<Result: ~Copyable>(_ body: (inout OperationLinks) -> Result) -> Result {
     linksLock.withLock { unsafe body(&links) }
   }
 
-  /// 0 for the most urgent priority to 4, read without the lock of the links.
+  /// The priority level, from 0 for the most urgent priority to 4, read without the lock of the links.
   final var priorityLevel: UInt8 { unsafe links.priorityLevel }
-  /// Whether the layer decides when a slot is available, read without the lock of the links.
+  /// A Boolean value that indicates whether the layer decides when a slot is available, read without the lock
+  /// of the links.
   final var isAskedAtStart: Bool { unsafe links.isAskedAtStart }
 
-  /// Whether the operation is in a scheduler's queue; what it is taken into meanwhile counts as not
-  /// yet.
+  /// Returns whether the operation is in a scheduler's queue; false while it is being added.
   final func isIn(_ scheduler: ObjectIdentifier) -> Bool { unsafe links.isIn(scheduler) }
 
-  /// What the operation depends on, with its lock held.
+  /// Accesses the dependencies, with their lock held.
   ///
-  /// The links of one dependency may be taken inside.
+  /// The links of one dependency may be locked inside.
   @inline(__always)
   final func withDependencyList<Result>(_ body: (inout DependencyList) -> Result) -> Result {
     dependencyLock.withLock { unsafe body(&dependencyList) }
@@ -165,7 +167,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// no lock held. Check ``isCancelled`` from time to time. An override need not call `super`.
   open func main() {}
 
-  /// Drops what ``main()`` runs; called when the operation has finished.
+  /// Releases the work that ``main()`` runs, because the operation has finished.
   func letGoOfWork() {}
 
   /// Requests that the operation stop; the operation finishes by itself.
@@ -359,7 +361,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   public final var tag: (any Hashable & Sendable)? {
     get { withLinks { $0.extra?.tag } }
     set {
-      // What the old value holds is released without the lock.
+      // The old value is released without the lock.
       let old = withLinks { links -> (any Hashable & Sendable)? in
         guard newValue != nil || links.extra != nil else { return nil }
         return exchange(&links.makeExtra().tag, with: newValue)
@@ -408,7 +410,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// Hashes the identity of the operation.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 
-  /// The name that was set, or the type: what texts call the operation.
+  /// The name that was set, or the type; messages and descriptions use this label.
   package final var label: String { name ?? "\(type(of: self))" }
 
   /// The name of the operation, or its type if it has no name, and its state.

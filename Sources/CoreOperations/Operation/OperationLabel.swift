@@ -53,6 +53,6 @@ extension OperationLabel: CustomStringConvertible {
 }
 
 extension Operation {
-  /// What texts call the operation, and its tag.
+  /// The label that messages use for the operation, with its tag.
   package final var nameAndTag: OperationLabel { OperationLabel(label, tag: tag) }
 }

@@ -1,23 +1,23 @@
-/// The life of an operation: which phase it is in, and whether it was cancelled.
+/// The life of an operation: its phase, and whether it was cancelled.
 ///
-/// A pure value. Each event is one mutating method that returns what the caller has to do; nothing
-/// here locks, calls out or knows a queue. The whole of it fits into one atomic word.
+/// This is a pure value. Each event is one mutating method that returns the action of the caller. The methods
+/// acquire no lock, call no other code and know no queue. The whole value fits into one atomic word.
 package struct OperationLife: Equatable, Sendable {
-  /// The phases, only ever entered in this order; some are jumped over.
+  /// The phases, which are entered only in this order; some are skipped.
   package enum Phase: UInt32, Comparable, CaseIterable, Sendable {
-    /// Made, in no queue. Exits: `enqueued`, `executing` (manually), `finished`.
+    /// The operation was created and isn't in a queue. Exits: `enqueued`, `executing` (manually), `finished`.
     case created
-    /// In a queue that has not started it. Exits: `started`, `finished` (an override reports
+    /// The operation is in a queue that has not started it. Exits: `started`, `finished` (an override reports
     /// early).
     case enqueued
-    /// Handed to its `start()` by its queue; one of a layer stays here while it executes.
-    /// Exits: `executing`, `finished`.
+    /// The queue has called `start()`. An operation of a layer stays here while it executes. Exits:
+    /// `executing`, `finished`.
     case started
-    /// In `main()` by way of the default `start()`. Exits: `ended`, `finished`.
+    /// The operation is in `main()`, which the default `start()` called. Exits: `ended`, `finished`.
     case executing
-    /// `main()` returned, and an overridden `isFinished` has not confirmed it. Exit: `finished`.
+    /// `main()` has returned, and an overridden `isFinished` has not confirmed the end. Exit: `finished`.
     case ended
-    /// Over; dependents are released. No exit.
+    /// The operation has finished, and dependents are released. No exit.
     case finished
 
     package static func < (a: Phase, b: Phase) -> Bool { a.rawValue < b.rawValue }
@@ -31,23 +31,24 @@ package struct OperationLife: Equatable, Sendable {
 
   package private(set) var phase = Phase.created
   package private(set) var isCancelled = false
-  /// Whether anything but an early report of an override has moved the operation on.
+  /// A Boolean value that indicates whether any event other than an early report of an override has changed
+  /// the phase.
   private(set) var wasStarted = false
 
   package init() {}
 
   // MARK: Events
 
-  /// What to do when an operation is handed to a queue.
+  /// The action when an operation is added to a queue.
   package enum EnqueueAction: Equatable, Sendable {
-    /// Take it in.
+    /// Add the operation.
     case admit
-    /// It reported its end before: there is nothing to take in.
+    /// Do nothing, because the operation reported its end before.
     case ignore
     case reject(Mistake)
   }
 
-  /// The operation was handed to a queue.
+  /// Records that the operation is added to a queue.
   package mutating func enqueued() -> EnqueueAction {
     switch phase {
     case .created:
@@ -59,17 +60,17 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// What a queue does with an operation that it decided to start.
+  /// The action of a queue for an operation that it decided to start.
   package enum TurnAction: Equatable, Sendable {
-    /// Call its `start()`.
+    /// Call `start()`.
     case callStart
-    /// It was started before and has paused since: let it go on.
+    /// Resume the operation, because it was started before and has paused since.
     case goOn
-    /// It reported its end before: let it leave.
+    /// Let the operation leave, because it reported its end before.
     case leave
   }
 
-  /// The queue decided to start the operation, or to let it go on after a pause.
+  /// Records that the queue decided to start the operation, or to resume it after a pause.
   package mutating func turnCame() -> TurnAction {
     switch phase {
     case .enqueued:
@@ -83,11 +84,11 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// The queue decided to start an operation whose `start()` is known to be the default one: the
-  /// turn and the start in one event.
+  /// Records that the queue starts an operation whose `start()` is known to be the default implementation, in
+  /// one event.
   ///
-  /// - Returns: Whether to do its work and report ``mainReturnedForGood()``; if not, nothing
-  ///   changed and it takes ``turnCame()``.
+  /// - Returns: Whether to run the work and report ``mainReturnedForGood()``. Otherwise nothing changed, and
+  ///   ``turnCame()`` is the event to use.
   package mutating func turnCameToMain() -> Bool {
     guard phase == .enqueued, !isCancelled else { return false }
     phase = .executing
@@ -95,29 +96,29 @@ package struct OperationLife: Equatable, Sendable {
     return true
   }
 
-  /// The work of an operation returned whose `isFinished` is known not to be overridden: it is
-  /// over.
+  /// Records the end of an operation whose `isFinished` is known not to be overridden, because its work
+  /// returned.
   package mutating func mainReturnedForGood() {
     guard phase == .executing else { trap("the work returned in the phase \(phase)") }
     phase = .finished
   }
 
-  /// What the default `start()` does.
+  /// The action of the default `start()`.
   package enum StartAction: Equatable, Sendable {
     /// Call `main()`, then report ``mainReturned()``.
     case callMain
-    /// It was cancelled: finish it without calling `main()`.
+    /// Finish the operation without calling `main()`, because it was cancelled.
     case finishCancelled
-    /// It is over already.
+    /// Do nothing, because the operation has finished.
     case ignore
     case reject(Mistake)
   }
 
-  /// The default `start()` was called.
+  /// Records a call of the default `start()`.
   ///
-  /// - Parameter isReady: Whether all dependencies have finished; only looked at for an operation
-  ///   that is started manually and not cancelled.
-  /// - Returns: What to do.
+  /// - Parameter isReady: A Boolean value that indicates whether all dependencies have finished. It is read
+  ///   only for an operation that is started manually and not cancelled.
+  /// - Returns: The action of `start()`.
   package mutating func startCalled(isReady: Bool) -> StartAction {
     switch phase {
     case .created:
@@ -143,14 +144,14 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// What an operation of a layer, which brings its own `start()`, does.
+  /// The action of an operation of a layer, which has its own `start()`.
   package enum ManualStartAction: Equatable, Sendable {
     case begin
     case ignore
     case reject(Mistake)
   }
 
-  /// The program started an operation of a layer that isn't in a queue, and runs it.
+  /// Records that the program started an operation of a layer that isn't in a queue, and runs it.
   package mutating func startedManually() -> ManualStartAction {
     switch phase {
     case .created:
@@ -163,9 +164,9 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// `main()` returned to the default `start()`, which now asks `isFinished`.
+  /// Records that `main()` returned to the default `start()`, which now reads `isFinished`.
   ///
-  /// - Returns: Whether there is something to ask: false when an override reported the end itself.
+  /// - Returns: Whether to read `isFinished`; false if an override reported the end itself.
   package mutating func mainReturned() -> Bool {
     switch phase {
     case .executing:
@@ -176,42 +177,43 @@ package struct OperationLife: Equatable, Sendable {
     }
   }
 
-  /// What to do when the operation has finished.
+  /// The action when the operation has finished.
   package enum FinishAction: Equatable, Sendable {
-    /// Release dependents, wake waiters, leave the queue.
+    /// Release dependents, wake waiters, and leave the queue.
     case close
-    /// That was done before.
+    /// Do nothing, because the operation was closed before.
     case ignore
   }
 
-  /// The operation has finished: found by the default `start()`, or said by an override, which may
-  /// do so at any time and any number of times.
+  /// Records the end, which the default `start()` found, or which an override reported.
+  ///
+  /// An override may report the end at any time and any number of times.
   package mutating func finished() -> FinishAction {
     if phase == .finished { return .ignore }
     phase = .finished
     return .close
   }
 
-  /// What `cancel()` does.
+  /// The action of `cancel()`.
   package enum CancelAction: Equatable, Sendable {
-    /// Over already: the flag stays false.
+    /// The operation has finished, and the flag stays false.
     case ignore
-    /// Cancelled before: nothing changes.
+    /// The operation was cancelled before, and nothing changes.
     case again
     /// Only the flag changed.
     case flagged
     /// The flag changed, and a queue should let the operation leave ahead of others.
     case leaveAhead
-    /// `main()` has returned: whether that was the end, only `isFinished` knows. Ask it, and call
-    /// ``cancelCalled(isFinishDenied:)`` if it says no.
+    /// `main()` has returned, and only `isFinished` indicates whether that was the end. Read it, and call
+    /// ``cancelCalled(isFinishDenied:)`` if it is false.
     case askWhetherFinished
   }
 
-  /// `cancel()` was called.
+  /// Records a call of `cancel()`.
   ///
-  /// - Parameter isFinishDenied: Whether an overridden `isFinished` says that the work
-  ///   goes on after `main()`.
-  /// - Returns: What to do.
+  /// - Parameter isFinishDenied: A Boolean value that indicates whether an overridden `isFinished` is false,
+  ///   so that the work continues after `main()`.
+  /// - Returns: The action of `cancel()`.
   package mutating func cancelCalled(isFinishDenied: Bool = false) -> CancelAction {
     if phase == .finished { return .ignore }
     if isCancelled { return .again }

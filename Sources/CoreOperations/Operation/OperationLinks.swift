@@ -1,26 +1,27 @@
 import Synchronization
 
-/// What an operation has besides its atomic words; guarded by one lock.
+/// The state of an operation besides its atomic words, guarded by one lock.
 @safe
 struct OperationLinks: ~Copyable {
-  // The small ones are last, where what follows in the object fills up their word.
+  // The small properties are last, so that the next property of the operation fills up their word.
   var dependents = DependentList()
-  /// That of the queue that the operation is in; not retained.
+  /// The scheduler of the queue that the operation is in; not retained.
   ///
-  /// An operation forgets it before or when it leaves its queue, which keeps it alive until then.
-  /// All operations of a queue would count references to it, on as many processors.
+  /// An operation clears this before or when it leaves its queue, which keeps the scheduler alive until then.
+  /// If it were retained, all operations of a queue would count references to it, on many processors.
   private let schedulerReference = unsafe Atomic<Unmanaged<Scheduler>?>(nil)
-  /// Made on first use.
+  /// The properties that few operations need, created on first use.
   var extra: OperationExtra?
-  /// Whether the operation is over: no wait for it can begin any more.
+  /// A Boolean value that indicates whether the operation has finished, so that no wait for it can begin.
   var isClosed = false
-  /// Whether an edge from or to the operation can have completed a cycle.
+  /// A Boolean value that indicates whether an edge from or to the operation can have completed a cycle.
   var mayBeInCycle = false
-  /// What waits for the end of the operation, besides dependents.
+  /// The kind of code that waits for the end of the operation, besides dependents.
   var mark = WaitMark.none
-  /// Whether the blocks of a ``BlockOperation`` were taken out, to be run or released.
+  /// A Boolean value that indicates whether the blocks of a ``BlockOperation`` were taken out, to be run or
+  /// released.
   var hasTakenBlocks = false
-  /// Whether something has undertaken to add the operation to a queue.
+  /// A Boolean value that indicates whether a caller has claimed the right to add the operation to a queue.
   var isClaimed = false
   /// The raw value of ``priority``.
   private let priorityValue = Atomic<Int8>(0)
@@ -30,19 +31,20 @@ struct OperationLinks: ~Copyable {
 
   /// The priority that the program has set.
   ///
-  /// A queue reads ``priorityLevel`` without this lock, with its own held: when the operation
-  /// becomes a member, and after each change. A thread that changes the priority finds the queue
-  /// with this lock held and notifies it afterwards, so that the last change is never overwritten.
+  /// A queue reads ``priorityLevel`` without this lock and with its own lock held, when the operation becomes
+  /// a member and after each change. A thread that changes the priority finds the queue with this lock held
+  /// and notifies the queue afterwards, so that the last change is never overwritten.
   var priority: Operation.QueuePriority {
     get { Operation.QueuePriority(clamping: Int(priorityValue.load(ordering: .relaxed))) }
     set { priorityValue.store(Int8(newValue.rawValue), ordering: .relaxed) }
   }
 
-  /// 0 for the most urgent priority to 4; may be read without the lock.
+  /// The priority level, from 0 for the most urgent priority to 4; may be read without the lock.
   var priorityLevel: UInt8 { UInt8(2 - priorityValue.load(ordering: .relaxed) / 4) }
 
-  /// Whether the layer decides when a slot is available; may be read without the lock, and doesn't
-  /// change once the operation is a member.
+  /// A Boolean value that indicates whether the layer decides when a slot is available.
+  ///
+  /// It may be read without the lock, and doesn't change once the operation is a member.
   var isAskedAtStart: Bool {
     get { askedAtStart.load(ordering: .relaxed) }
     set { askedAtStart.store(newValue, ordering: .relaxed) }
@@ -53,20 +55,20 @@ struct OperationLinks: ~Copyable {
     unsafe schedulerReference.load(ordering: .relaxed)?.takeUnretainedValue()
   }
 
-  /// Whether ``scheduler`` is a given one, without counting references.
+  /// Returns whether ``scheduler`` is a given scheduler, without counting references.
   ///
-  /// This may be read without the lock, as nothing is followed.
+  /// This method may be called without the lock, because it doesn't dereference the scheduler.
   func isIn(_ scheduler: ObjectIdentifier) -> Bool {
     let reference = unsafe schedulerReference.load(ordering: .relaxed)
     return unsafe UInt(bitPattern: reference?.toOpaque()) == UInt(bitPattern: scheduler)
   }
 
-  /// The operation is going to be a member of a queue.
+  /// Records that the operation is about to be a member of a queue.
   mutating func enter(_ scheduler: Scheduler) {
     unsafe schedulerReference.store(.passUnretained(scheduler), ordering: .relaxed)
   }
 
-  /// The operation has nothing to do with its queue any more.
+  /// Records that the operation has left its queue.
   mutating func leave() { unsafe schedulerReference.store(nil, ordering: .relaxed) }
 
   mutating func makeExtra() -> OperationExtra {
@@ -78,13 +80,13 @@ struct OperationLinks: ~Copyable {
 }
 
 extension Operation {
-  /// Whether code that executes, or a barrier, needs the end of this operation.
+  /// A Boolean value that indicates whether executing code, or a barrier, needs the end of this operation.
   package final var isNeeded: Bool { withLinks { $0.mark } > .none }
 }
 
-/// What few operations have.
+/// The properties that few operations need.
 ///
-/// Only touched under the lock of the ``OperationLinks`` that it is in.
+/// The lock of the ``OperationLinks`` guards them.
 final class OperationExtra {
   var name: String?
   var tag: (any Hashable & Sendable)?
@@ -93,27 +95,29 @@ final class OperationExtra {
   var qualityOfService = QualityOfService.default
   var threadPriority = 0.5
   var waiters = WaitList<Operation>()
-  /// What the operation's own code waits for.
+  /// The waits of the operation's own code.
   var ownWaits: [OwnWait] = []
   var valueObservers: ValueObservers?
-  /// How many operations need the end of this one for their conditions.
+  /// The number of operations that need the end of this operation for their conditions.
   var conditionNeedCount = 0
-  /// How many calls that run the operation wait for it.
+  /// The number of calls that run the operation and wait for it.
   var runNeedCount = 0
-  /// Whether it was added to a queue for conditions and such calls alone.
+  /// A Boolean value that indicates whether the operation was added to a queue only for conditions and such
+  /// calls.
   var isOnlyNeeded = false
-  /// The blocks of a ``BlockOperation`` but the first.
+  /// The blocks of a ``BlockOperation`` except the first.
   var otherBlocks: [@Sendable () -> Void] = []
 }
 
-/// What waits for an operation, besides its dependents; the later ones weigh more.
+/// The most important kind of waiter for an operation, besides its dependents; later cases are more
+/// important.
 ///
-/// ``RunTimeCycles`` sets and reads it.
+/// ``RunTimeCycles`` sets and reads the mark.
 enum WaitMark: UInt8, Comparable {
   case none
-  /// A barrier, directly or through others.
+  /// A barrier waits, directly or through other operations.
   case barrier
-  /// Code that executes, or a group that does, directly or through others.
+  /// Executing code or an executing group waits, directly or through other operations.
   case code
 
   static func < (one: WaitMark, other: WaitMark) -> Bool { one.rawValue < other.rawValue }

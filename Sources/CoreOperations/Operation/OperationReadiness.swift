@@ -1,72 +1,77 @@
-/// What an operation still waits for: a counter instead of a scan over its dependencies.
+/// The open waits of an operation, as a counter instead of a scan over its dependencies.
 ///
-/// A pure value in one atomic word. Each event is one mutating method; those that may complete the
-/// wait return what became of it.
+/// This is a pure value in one atomic word. Each event is one mutating method. Events that may complete the
+/// wait return the progress.
 package struct OperationReadiness: Equatable, Sendable {
-  /// How many linked dependencies have not finished.
+  /// The number of linked dependencies that have not finished.
   package private(set) var unfinished: UInt32 = 0
-  /// Whether a queue has yet to let the operation in; until then it can't become ready.
+  /// A Boolean value that indicates whether no queue has admitted the operation yet, so that it can't become
+  /// ready.
   private(set) var isOutside = true
-  /// Whether the operation holds itself back, for conditions to be evaluated.
+  /// A Boolean value that indicates whether the operation holds its readiness, for conditions to be
+  /// evaluated.
   package private(set) var isHeld = false
-  /// Whether the operation was cancelled while it waited and no longer waits for anything.
+  /// A Boolean value that indicates whether the operation was cancelled while it waited and no longer waits.
   private(set) var isDropped = false
-  /// Whether nothing was left at some moment; stays true when a dependency is added later.
+  /// A Boolean value that indicates whether no wait was open at some moment; stays true if a dependency is
+  /// added later.
   package private(set) var wasReady = false
 
   package init() {}
 
-  /// Where a wait stands after something that it waited for came true.
+  /// The progress of the wait after one of its causes has ended.
   package enum Progress: Equatable, Sendable {
-    /// Something else is still open, or the operation isn't waiting.
+    /// Another cause is still open, or the operation isn't waiting.
     case none
-    /// The last dependency finished and only the hold is left: conditions may be evaluated.
+    /// The last dependency finished and only the hold is left, so conditions may be evaluated.
     case onlyHeld
-    /// Nothing is left.
+    /// No cause is left.
     case ready
   }
 
-  /// Where the wait stands.
+  /// The progress of the wait.
   package var progress: Progress {
     if isDropped || isOutside || unfinished > 0 { return .none }
     return isHeld ? .onlyHeld : .ready
   }
 
-  /// Whether no dependency is open, whatever else is.
+  /// A Boolean value that indicates whether no dependency is open, even if other causes are.
   package var dependenciesAreFinished: Bool { isDropped || unfinished == 0 }
 
   // MARK: Events
 
-  /// A dependency was linked.
+  /// Records that a dependency was linked.
   package mutating func dependencyAdded() { unfinished += 1 }
 
-  /// A linked dependency finished or was removed.
+  /// Records that a linked dependency finished or was removed.
   mutating func dependencyResolved() -> Progress {
     guard unfinished > 0 else { trap("a dependency was resolved that had not been counted") }
     unfinished -= 1
     return noteProgress()
   }
 
-  /// The same for an operation that can't become ready by it, because no queue has let it in or it
-  /// has others to wait for; changes nothing for those that can.
+  /// Records that a dependency finished if the operation can't become ready by that.
   ///
-  /// - Returns: Whether it was counted, so that no queue has to be notified.
+  /// That is the case if no queue has admitted the operation, or if it waits for other dependencies.
+  /// Otherwise nothing changes.
+  ///
+  /// - Returns: Whether the end was counted, so that no queue has to be notified.
   mutating func dependencyResolvedUnnoticed() -> Bool {
     guard isOutside || unfinished > 1 else { return false }
     _ = dependencyResolved()
     return true
   }
 
-  /// The queue has let the operation in.
+  /// Records that the queue has admitted the operation.
   mutating func letIn() -> Progress {
     isOutside = false
     return noteProgress()
   }
 
-  /// The operation decides when it is ready, after its dependencies.
+  /// Records that the operation holds its readiness after its dependencies have finished.
   mutating func holdTaken() { isHeld = true }
 
-  /// The operation holds itself back no longer.
+  /// Records that the operation doesn't hold its readiness any more.
   mutating func holdReleased() -> Progress {
     isHeld = false
     return noteProgress()
@@ -78,7 +83,7 @@ package struct OperationReadiness: Equatable, Sendable {
     return progress
   }
 
-  /// The operation was cancelled: whatever is open is ignored from now on.
+  /// Records that the operation was cancelled, so that open causes are ignored from now on.
   package mutating func dropped() { isDropped = true }
 }
 

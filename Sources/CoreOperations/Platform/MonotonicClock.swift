@@ -8,9 +8,9 @@ import Glibc
 import Android
 #endif
 
-/// The system's clock that never goes back.
+/// The system's clock that never goes backwards.
 package enum MonotonicClock {
-  /// Nanoseconds since some moment that stays the same while the system runs.
+  /// The nanoseconds since a moment that stays the same while the system runs.
   static var nanoseconds: Int64 {
     #if canImport(Darwin)
     // Apple's CLOCK_MONOTONIC counts microseconds and has been seen to step back
@@ -21,8 +21,9 @@ package enum MonotonicClock {
     #endif
   }
 
-  /// Nanoseconds of the clock that goes on while the machine sleeps: that of `ContinuousClock`, which
-  /// takes five times as many instructions (callgrind).
+  /// The nanoseconds of the clock that continues while the machine sleeps.
+  ///
+  /// This is the clock of `ContinuousClock`, which takes five times as many instructions (callgrind).
   package static var continuousNanoseconds: Int64 {
     #if canImport(Darwin)
     return Int64(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
@@ -39,7 +40,7 @@ package enum MonotonicClock {
   }
   #endif
 
-  /// Blocks the thread; a signal may end that early.
+  /// Blocks the thread for a duration; a signal may end the block early.
   package static func block(for duration: Duration) {
     let (seconds, attoseconds) = duration.components
     var time = timespec()

@@ -10,7 +10,7 @@ import Android
 
 /// The stream for messages to the person who runs the program.
 package enum StandardError {
-  /// Writes a line, at once and without a buffer.
+  /// Writes a line, immediately and without a buffer.
   package static func write(line: String) {
     var text = line + "\n"
     text.withUTF8 { bytes in
@@ -31,7 +31,7 @@ package enum StandardError {
 
 /// The variables that the process was started with.
 package enum ProcessEnvironment {
-  /// Whether a variable is set, and is neither empty nor 0.
+  /// Returns whether a variable is set, and is neither empty nor 0.
   package static func isSet(_ name: String) -> Bool {
     #if canImport(Darwin)
     let value = unsafe Darwin.getenv(name)
@@ -50,14 +50,14 @@ package enum ProcessEnvironment {
   }
 }
 
-/// What the system says about files and volumes.
+/// The system's information about files and volumes.
 package enum FileSystem {
-  /// What is at a path.
+  /// The kind of object at a path.
   package enum Kind: Sendable {
     case file, folder, other
   }
 
-  /// What is at a path, behind links; nil when there is nothing that the program can see.
+  /// Returns the kind of object at a path, behind links; nil if there is no object that the program can see.
   package static func kind(of path: String) -> Kind? {
     var status = stat()
     guard unsafe stat(path, &status) == 0 else { return nil }
@@ -68,22 +68,21 @@ package enum FileSystem {
     }
   }
 
-  /// Whether the program may read what is at a path.
+  /// Returns whether the program may read the object at a path.
   package static func isReadable(_ path: String) -> Bool { unsafe access(path, R_OK) == 0 }
 
-  /// Why the system gave no answer.
+  /// The reason why the system gave no answer.
   package struct Problem: Error {
-    /// The system's number for it.
+    /// The error number of the system.
     package let code: Int32
-    /// Whether there is nothing at the path.
+    /// A Boolean value that indicates whether there is no object at the path.
     package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
   }
 
-  /// How many bytes an unprivileged program can write to the volume of what is at a path.
+  /// Returns the number of bytes that an unprivileged program can write to the volume of a path.
   package static func freeSpace(at path: String) -> Result<Int64, Problem> {
     #if canImport(Darwin)
-    // Apple's statvfs has 32 bits for the number of blocks, so it can't count those of 16 TiB and
-    // more.
+    // Apple's statvfs has 32 bits for the number of blocks, so it can't count the blocks of 16 TiB and more.
     var volume = statfs()
     guard unsafe statfs(path, &volume) == 0 else { return .failure(Problem(code: errno)) }
     let blockSize = UInt64(volume.f_bsize)
@@ -97,7 +96,7 @@ package enum FileSystem {
     return .success(isTooMany ? .max : bytes)
   }
 
-  /// The text of a small file, such as those that the kernel shows; nil when it can't be read.
+  /// Returns the text of a small file, such as the files of the kernel; nil if it can't be read.
   static func text(of path: String) -> String? {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
@@ -112,7 +111,7 @@ package enum FileSystem {
     }
   }
 
-  /// Where a link leads; nil when there is none.
+  /// Returns the target of a link; nil if there is no link.
   static func target(ofLink path: String) -> String? {
     var buffer = [CChar](repeating: 0, count: 256)
     let length = unsafe readlink(path, &buffer, buffer.count)

@@ -10,8 +10,10 @@ import Android
 
 /// The processors that the process may use, which may be fewer than the machine has.
 package enum Processors {
-  /// How many threads can compute at once: as many as there are processors in the affinity mask of
-  /// the calling thread, or as the quota of its control groups is worth, rounded up; at least 1.
+  /// The number of threads that can compute at the same time; at least 1.
+  ///
+  /// This is the number of processors in the affinity mask of the calling thread, or the quota of its control
+  /// groups, rounded up, if the quota is smaller.
   ///
   /// Threads inherit the mask of the thread that creates them.
   package static var available: Int {
@@ -22,11 +24,11 @@ package enum Processors {
     #endif
   }
 
-  /// Whether one thread can watch for what another one does meanwhile; found out once, as that
-  /// reads files.
+  /// A Boolean value that indicates whether one thread can watch the progress of another; determined once,
+  /// because that reads files.
   static let areSeveral = available > 1
 
-  /// How many processors the system has at work.
+  /// The number of processors that the system has in operation.
   private static var online: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
   #if os(Linux) || os(Android)
@@ -34,9 +36,9 @@ package enum Processors {
     max(1, min(inAffinityMask ?? online, groups.processorQuota ?? .max))
   }
 
-  /// The number of processors that the calling thread may run on; nil if the kernel doesn't say.
+  /// The number of processors that the calling thread may run on; nil if the kernel doesn't report it.
   private static var inAffinityMask: Int? {
-    // One bit for each processor; the kernel refuses a mask that is too short for the machine.
+    // The mask has one bit for each processor. The kernel refuses a mask that is too short for the machine.
     var mask = [UInt64](repeating: 0, count: 1024)
     let result = unsafe mask.withUnsafeMutableBytes { mask in
       guard let address = mask.baseAddress else { return Int32(-1) }
@@ -48,7 +50,7 @@ package enum Processors {
 }
 
 #if os(Linux) || os(Android)
-// The headers declare it for `_GNU_SOURCE` only, which Swift's module of the C library doesn't
+// The headers declare the function for `_GNU_SOURCE` only, which Swift's module of the C library doesn't
 // define.
 @_silgen_name("sched_getaffinity")
 private func sched_getaffinity(
@@ -58,12 +60,11 @@ private func sched_getaffinity(
 ) -> Int32
 #endif
 
-/// The control groups of this process, with which Linux limits what it may use, in containers above
-/// all.
+/// The control groups of this process, with which Linux limits its resources, especially in containers.
 ///
-/// The kernel shows them as files. Version 2 has one hierarchy, with the limit in `cpu.max`
-/// (https://docs.kernel.org/admin-guide/cgroup-v2.html); version 1 has one hierarchy for each kind
-/// of limit, with that of processors in `cpu.cfs_quota_us` and `cpu.cfs_period_us`
+/// The kernel shows the groups as files. Version 2 has one hierarchy, with the limit in `cpu.max`
+/// (https://docs.kernel.org/admin-guide/cgroup-v2.html). Version 1 has one hierarchy for each kind of limit.
+/// The limit of processors is in `cpu.cfs_quota_us` and `cpu.cfs_period_us`
 /// (https://docs.kernel.org/scheduler/sched-bwc.html).
 package struct ControlGroups: Sendable {
   private let folder: String
@@ -72,28 +73,28 @@ package struct ControlGroups: Sendable {
   /// Creates a view of the files.
   ///
   /// - Parameters:
-  ///   - folder: Where the hierarchies are mounted.
+  ///   - folder: The folder in which the hierarchies are mounted.
   ///   - membership: The file that lists the groups that the process is in.
   package init(folder: String = "/sys/fs/cgroup", membership: String = "/proc/self/cgroup") {
     self.folder = folder
     self.membership = membership
   }
 
-  /// How many processors' worth of time the process may use, rounded up; nil without a limit.
+  /// The number of processors whose time the process may use, rounded up; nil without a limit.
   ///
-  /// A group has at most what the group around it has, so the least along the path counts.
+  /// A group has at most the quota of the group around it, so the smallest quota along the path applies.
   package var processorQuota: Int? {
     guard let list = FileSystem.text(of: membership) else { return nil }
     return list.split(separator: "\n").compactMap { quota(line: $0) }.min()
   }
 
-  /// The limit of one line of the list: `hierarchy:kinds:path`.
+  /// Returns the limit of one line of the list: `hierarchy:kinds:path`.
   private func quota(line: Substring) -> Int? {
     let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
     guard fields.count == 3 else { return nil }
     let kinds = fields[1].split(separator: ",")
     if kinds.isEmpty {
-      // Beside hierarchies of version 1, that of version 2 is one folder further down.
+      // Next to hierarchies of version 1, the hierarchy of version 2 is in a subfolder.
       return least(of: Self.unifiedQuota, along: fields[2], in: ["", "/unified"])
     }
     if kinds.contains("cpu") {
@@ -102,15 +103,17 @@ package struct ControlGroups: Sendable {
     return nil
   }
 
-  /// The least limit of a group and of those around it, as far as they can be seen: in a container,
-  /// the group of the container is the root of what is mounted, whatever its path outside.
+  /// Returns the smallest limit of a group and of the groups around it, as far as they are visible.
+  ///
+  /// In a container, the group of the container is the root of the mounted hierarchy, whatever its path
+  /// outside.
   private func least(
     of quota: (_ group: String) -> Int?,
     along path: Substring,
     in mounts: [String]
   ) -> Int? {
     var names = path.split(separator: "/")
-    // The group is outside of what this process can see.
+    // The group is outside of the part that this process can see.
     if names.contains("..") { names = [] }
     return mounts.flatMap { mount in
       (0...names.count).compactMap { depth in
@@ -119,7 +122,7 @@ package struct ControlGroups: Sendable {
     }.min()
   }
 
-  /// `max 100000`, or `150000 100000`: microseconds of processors' time in a period.
+  /// Parses `max 100000`, or `150000 100000`: the microseconds of processor time in a period.
   private static func unifiedQuota(_ group: String) -> Int? {
     let fields = FileSystem.text(of: group + "/cpu.max")?.split { " \n".contains($0) } ?? []
     guard let first = fields.first, let quota = Int(first) else { return nil }
@@ -134,7 +137,7 @@ package struct ControlGroups: Sendable {
     return processors(quota, in: number("cpu.cfs_period_us"))
   }
 
-  /// What a quota is worth; version 1 has -1 for none.
+  /// Returns the number of processors of a quota; version 1 uses -1 for no quota.
   private static func processors(_ quota: Int, in period: Int?) -> Int? {
     guard let period, quota > 0, period > 0 else { return nil }
     return quota / period + (quota % period > 0 ? 1 : 0)
@@ -143,7 +146,7 @@ package struct ControlGroups: Sendable {
 
 /// Memory from the system's allocator.
 enum Memory {
-  /// - Returns: Nil when there is none left.
+  /// - Returns: The memory; nil if there is none left.
   @inline(__always)
   static func allocate(_ byteCount: Int) -> UnsafeMutableRawPointer? {
     unsafe malloc(byteCount)

@@ -8,18 +8,18 @@ import Glibc
 import Android
 #endif
 
-/// A mutex of the system, at an address that doesn't change, in cache lines of its own.
+/// A mutex of the system, at an address that doesn't change, in separate cache lines.
 ///
-/// For where the standard library's isn't the right one: see ``ContendedLocked``, and what stands
-/// for ``Locked`` under ThreadSanitizer.
+/// The type is for cases in which the standard library's mutex isn't suitable: see ``ContendedLocked``, and
+/// the replacement of ``Locked`` under ThreadSanitizer.
 @safe
 struct PthreadMutex: ~Copyable, @unchecked Sendable {
-  // Sendable: the pointer is only handed to functions that may be called from any thread, and freed
-  // in `deinit`.
+  // Sendable: the pointer is only passed to functions that may be called from any thread, and freed in
+  // `deinit`.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-  /// - Parameter isAdaptive: Whether to look out for a moment before the thread goes to sleep,
-  ///   where the system knows how.
+  /// - Parameter isAdaptive: A Boolean value that indicates whether a thread spins for a moment before it
+  ///   sleeps, if the system supports that.
   init(isAdaptive: Bool = false) {
     unsafe mutex = UnsafeMutableRawPointer.allocate(byteCount: 128, alignment: 128)
       .bindMemory(to: pthread_mutex_t.self, capacity: 1)
@@ -52,7 +52,7 @@ struct PthreadMutex: ~Copyable, @unchecked Sendable {
 /// A value behind a ``PthreadMutex``.
 @safe
 struct PthreadLocked<Value>: ~Copyable, @unchecked Sendable {
-  // Sendable: the value is only reached with the mutex held.
+  // Sendable: the value is accessed only with the mutex held.
   private let mutex: PthreadMutex
   private let value: UnsafeMutablePointer<Value>
 
@@ -73,17 +73,16 @@ struct PthreadLocked<Value>: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// A ``Locked`` for what several threads take in turns for much of their time.
+/// A ``Locked`` for a value that several threads use alternately for much of their time.
 ///
-/// `Mutex` spins for up to a thousand pauses, some 50 µs, before it lets the kernel have its thread
-/// sleep. Where more threads than processors want the lock of a queue, its holder is often one of
-/// those that don't run, and the others burnt two thirds of the machine's time (cpu-clock profile,
-/// a load of 6 on 2 cores). The adaptive mutex of glibc spins for as long as it was worth it
-/// before, and for a tenth of that at most: twice as fast there, and as fast as the other on a
-/// machine that is idle otherwise.
+/// `Mutex` spins for up to a thousand pauses, some 50 µs, before the kernel puts its thread to sleep. If more
+/// threads than processors need the lock of a queue, its holder is often a thread that doesn't run. The other
+/// threads then wasted two thirds of the machine's time (cpu-clock profile, a load of 6 on 2 cores). The
+/// adaptive mutex of glibc adapts its spinning to earlier waits, and spins for at most a tenth of that time.
+/// It was twice as fast in this case, and as fast as `Mutex` on a machine that is otherwise idle.
 ///
-/// In debug builds it is a ``Locked``, which traps when its own thread locks it again, and wherever
-/// there is no better one.
+/// In debug builds it is a ``Locked``, which traps when its own thread locks it again. It is also a
+/// ``Locked`` on systems without a better mutex.
 #if canImport(Glibc) && !SANITIZE_THREAD && !DEBUG
 struct ContendedLocked<Value>: ~Copyable, Sendable {
   private let locked: PthreadLocked<Value>

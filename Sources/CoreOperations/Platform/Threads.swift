@@ -17,7 +17,7 @@ import ObjectiveC
 #if os(Linux) || os(Android)
 /// A thread that no other thread joins.
 enum DetachedThread {
-  /// The least size of its stack.
+  /// The minimum size of its stack.
   ///
   /// The default of the system is 8 MiB with glibc, and 128 KiB with musl, where bodies of
   /// operations would overflow it.
@@ -25,9 +25,9 @@ enum DetachedThread {
 
   /// Starts a thread.
   ///
-  /// - Parameter body: What the thread runs.
-  /// - Returns: 0, or the number of the error for which the system refuses the thread: `EAGAIN` at a
-  ///   limit of the threads or of the memory that the process or its container may have.
+  /// - Parameter body: The code of the thread.
+  /// - Returns: 0, or the error number with which the system refuses the thread: `EAGAIN` at a limit for the
+  ///   threads or the memory of the process or its container.
   static func launch(_ body: @escaping @Sendable () -> Void) -> Int32 {
     final class Start {
       let body: @Sendable () -> Void
@@ -68,20 +68,20 @@ enum DetachedThread {
 #endif
 
 #if os(Linux) || os(Android)
-/// What the kernel knows about one thread: how long it has computed, and whether it sleeps.
+/// The kernel's information about one thread: its processor time, and whether it sleeps.
 struct ThreadActivity: Sendable {
   private let clock: clockid_t?
   private let path: String
 
-  /// That of the calling thread.
+  /// Creates the activity of the calling thread.
   init() {
     var clock = clockid_t()
     self.clock = unsafe pthread_getcpuclockid(pthread_self(), &clock) == 0 ? clock : nil
     path = "/proc/\(FileSystem.target(ofLink: "/proc/thread-self") ?? "")/stat"
   }
 
-  /// How many nanoseconds of a processor's time the thread has used; nil when the system can't say,
-  /// because the thread has ended for instance.
+  /// The processor time of the thread in nanoseconds; nil if the system can't report it, for example because
+  /// the thread has ended.
   var processorTime: Int64? {
     guard let clock else { return nil }
     var time = timespec()
@@ -89,8 +89,9 @@ struct ThreadActivity: Sendable {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// Whether the thread neither runs nor waits for a processor: the state in `/proc/…/stat`, the
-  /// letter after the closing parenthesis of the command.
+  /// A Boolean value that indicates whether the thread neither runs nor waits for a processor.
+  ///
+  /// The state is in `/proc/…/stat`, in the letter after the closing parenthesis of the command.
   var isAsleep: Bool {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return true }
@@ -106,13 +107,12 @@ struct ThreadActivity: Sendable {
 }
 #endif
 
-/// The thread that the process began with, and the code of the main dispatch queue.
+/// The first thread of the process, and the code of the main dispatch queue.
 ///
-/// These need not be the same: on Linux, the main queue of a program that has called
-/// `dispatchMain()`, as an asynchronous `main` does, runs on other threads. Both are where
-/// `@MainActor` code runs.
+/// They need not be the same. On Linux, the main queue of a program that has called `dispatchMain()`, as an
+/// asynchronous `main` does, runs on other threads. `@MainActor` code may run on both.
 enum MainThread {
-  /// Whether this code runs on the main thread or in the main dispatch queue.
+  /// A Boolean value that indicates whether this code runs on the main thread or in the main dispatch queue.
   static var isCurrent: Bool {
     if DispatchQueue.getSpecific(key: mark) != nil { return true }
     #if canImport(Darwin)
@@ -122,10 +122,10 @@ enum MainThread {
     #endif
   }
 
-  /// Whether a dispatch queue is the main one, for which each look may give another object.
+  /// Returns whether a dispatch queue is the main queue, which may be another object at each access.
   static func isQueue(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) != nil }
 
-  /// Known to the code of the main dispatch queue.
+  /// A key whose value only code of the main dispatch queue finds.
   private static let mark: DispatchSpecificKey<Void> = {
     let mark = DispatchSpecificKey<Void>()
     DispatchQueue.main.setSpecific(key: mark, value: ())
@@ -133,10 +133,10 @@ enum MainThread {
   }()
 
   #if !canImport(Darwin)
-  /// 1 on the first thread, 2 on others, 0 where that isn't known yet.
+  /// The answer for a thread: 1 on the first thread, 2 on others, 0 if it isn't known yet.
   private static let answer = ThreadNumber()
 
-  /// Whether the number of this thread is that of the process.
+  /// A Boolean value that indicates whether the number of this thread is that of the process.
   private static var isFirstThread: Bool {
     if answer.value == 0 {
       let name = FileSystem.target(ofLink: "/proc/thread-self")
@@ -147,13 +147,14 @@ enum MainThread {
   #endif
 }
 
-/// The slot of one key.
+/// The thread-specific slot of one key.
 @usableFromInline
 struct ThreadSlot: @unchecked Sendable {
-  // Sendable: a key is an immutable number; the slot behind it belongs to the calling thread.
+  // Sendable: a key is an immutable number, and the slot behind it belongs to the calling thread.
   private let key: pthread_key_t
 
-  /// - Parameter isFreed: Whether what a thread has in the slot when it ends is freed.
+  /// - Parameter isFreed: A Boolean value that indicates whether the memory in the slot of a thread is freed
+  ///   when the thread ends.
   init(isFreed: Bool = false) {
     var key = pthread_key_t()
     let error =

@@ -1,9 +1,9 @@
 public import Synchronization
 
-/// A state machine small enough for one atomic word: a pure value, stepped by compare and exchange.
+/// A state machine in one atomic word: a pure value, changed by compare and exchange.
 ///
-/// Every transition is an acquiring and releasing read-modify-write, so a thread that observes a
-/// state also observes what happened before it was entered. Reads acquire.
+/// Every transition is an acquiring and releasing read-modify-write. So a thread that observes a state also
+/// observes the memory writes before the state was entered. Reads acquire.
 @usableFromInline
 package struct AtomicState<State: RawRepresentable & Sendable>: ~Copyable, Sendable
 where State.RawValue == UInt32 {
@@ -16,10 +16,10 @@ where State.RawValue == UInt32 {
   @inlinable
   package var current: State { decode(word.load(ordering: .acquiring)) }
 
-  /// Applies one event, retried until no other thread got in between, and returns its action.
+  /// Applies one event, repeatedly until no other thread has interfered, and returns its action.
   ///
-  /// - Parameter event: Pure: it may run several times and must do nothing but change the state.
-  /// - Returns: What the event returned the last time.
+  /// - Parameter event: A pure function, which may run several times and must only change the state.
+  /// - Returns: The result of the event's last run.
   @inlinable
   package func step<Action>(_ event: (inout State) -> Action) -> Action {
     #if DEBUG
@@ -42,7 +42,7 @@ where State.RawValue == UInt32 {
     }
   }
 
-  // Inlined, so that of a state that is read only the bits are tested that the reader asks for.
+  // The property is inlined, so that a reader tests only the bits of the state that it needs.
   @inlinable @inline(__always)
   func decode(_ raw: UInt32) -> State {
     guard let state = State(rawValue: raw) else { corrupt(raw) }

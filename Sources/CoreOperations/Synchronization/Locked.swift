@@ -1,20 +1,20 @@
 public import Synchronization
 
-/// Carries a value across a `sending` boundary; ``Locked`` is what makes that safe.
+/// Carries a value across a `sending` boundary, which is safe because of ``Locked``.
 @usableFromInline
 @frozen
 package struct LockedBox<Value>: @unchecked Sendable {
-  // Sendable: only ever inside a `Locked`, which hands it to one thread at a time.
+  // Sendable: the box is always in a `Locked`, which passes it to one thread at a time.
   @usableFromInline var value: Value
   @inlinable
   init(_ value: consuming Value) { self.value = value }
 }
 
-/// The same for what comes out of a lock; moved and never copied, however large it is.
+/// Carries a result out of a lock; moved and never copied, whatever its size.
 @usableFromInline
 @frozen
 struct LockedResult<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
-  // Sendable: made with the lock held, for the one who holds it.
+  // Sendable: the result is created with the lock held, for the thread that holds the lock.
   @usableFromInline let value: Value
   @inlinable
   init(_ value: consuming Value) { self.value = value }
@@ -23,11 +23,11 @@ struct LockedResult<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
 }
 
 #if !SANITIZE_THREAD
-/// A lock beside what it guards, for objects that there are many of.
+/// A lock next to the value that it guards, for types with many instances.
 ///
-/// A ``Locked`` is destroyed by way of its type's metadata, which cost an empty block 250
-/// instructions, and aligns its lock like its value. The owner of a lock says what it guards, and
-/// reaches that through one method.
+/// Destroying a ``Locked`` uses its type's metadata, which cost an empty block 250 instructions, and the lock
+/// is aligned like its value. The owner of a `Lock` documents the guarded properties, and accesses them
+/// through one method.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
   @usableFromInline let mutex = Mutex<Void>(())
@@ -49,10 +49,10 @@ package struct Lock: ~Copyable, Sendable {
   }
 }
 
-/// A value that can only be reached with its lock held.
+/// A value that can be accessed only with its lock held.
 ///
-/// Not recursive, on purpose: locking again on the same thread traps and so finds re-entrancy. The
-/// rule of the house is *decide under the lock, act after it*: no user code in `withLock`.
+/// The lock isn't recursive, on purpose: locking it again on the same thread traps, which finds re-entrancy.
+/// The rule of this project is *decide under the lock, act after it*: no user code runs in `withLock`.
 @usableFromInline
 package struct Locked<Value>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<LockedBox<Value>>
@@ -77,7 +77,7 @@ package struct Locked<Value>: ~Copyable, Sendable {
   }
 }
 #else
-/// The same over a pthread mutex: ThreadSanitizer reports false races through `Mutex` on Linux.
+/// A ``Lock`` with a pthread mutex, because ThreadSanitizer reports false races through `Mutex` on Linux.
 package struct Lock: ~Copyable, Sendable {
   private let mutex = PthreadMutex()
 
@@ -88,7 +88,7 @@ package struct Lock: ~Copyable, Sendable {
   }
 }
 
-/// The same over a pthread mutex.
+/// A ``Locked`` with a pthread mutex.
 package struct Locked<Value>: ~Copyable, Sendable {
   private let locked: PthreadLocked<Value>
 
@@ -102,11 +102,10 @@ package struct Locked<Value>: ~Copyable, Sendable {
 }
 #endif
 
-/// A closure that is the value of a ``Locked``, or of another generic place that is changed in
-/// place.
+/// A closure that is stored in a ``Locked``, or in another generic property that is changed in place.
 ///
-/// Generic code gets a bare closure inside a thunk. What it writes back is inside another one, also
-/// if it has only read the closure: each time its lock was taken, a closure became two calls
+/// Generic code receives a bare closure in a thunk. When generic code writes the closure back, it wraps it in
+/// another thunk, even if it has only read the closure. So each access to the lock made a closure two calls
 /// deeper.
 package struct StoredClosure<Closure: Sendable>: Sendable {
   package let call: Closure
@@ -114,15 +113,15 @@ package struct StoredClosure<Closure: Sendable>: Sendable {
   package init(_ closure: Closure) { call = closure }
 }
 
-/// A closure that can be taken out once: to be called, or to be released without a call.
+/// A closure that can be taken out once, to be called, or to be released without a call.
 package final class RemovableClosure<Closure: Sendable>: Sendable {
   private let closure: Locked<StoredClosure<Closure>?>
 
   package init(_ closure: Closure) { self.closure = Locked(StoredClosure(closure)) }
 
-  /// Whether the closure was taken out.
+  /// A Boolean value that indicates whether the closure was taken out.
   var isTaken: Bool { closure.withLock { $0 == nil } }
 
-  /// Takes the closure out; nil if that was done before.
+  /// Takes the closure out; returns nil if that was done before.
   package func take() -> StoredClosure<Closure>? { closure.withLock { $0.take() } }
 }

@@ -1,6 +1,7 @@
 /// Ends the process with one sentence about a mistake in the calling program.
 ///
-/// `fatalError` and not `preconditionFailure`, which prints nothing in release builds.
+/// The function uses `fatalError` instead of `preconditionFailure`, which prints no message in release
+/// builds.
 @usableFromInline
 package func trap(
   _ sentence: String,
@@ -10,7 +11,7 @@ package func trap(
   fatalError(sentence, file: file, line: line)
 }
 
-/// Returns a number of things for a text, in the singular for one.
+/// Returns a count with its noun, in the singular for 1.
 package func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }

@@ -1,19 +1,20 @@
 #if DEBUG
 import Synchronization
 
-/// Lets a simulation interrupt a step wherever it is about to touch what others touch too.
+/// Lets a simulation interrupt a thread whenever it is about to access shared state.
 ///
-/// Only in debug builds, and only while a simulation asks for it; a release build has none of this.
-/// A thread that holds a lock is never interrupted, so that no other thread has to wait for it.
+/// This works only in debug builds, and only while a simulation requests it. A release build doesn't contain
+/// this code. A thread that holds a lock is never interrupted, so that no other thread has to wait for it.
 @usableFromInline
 package enum Preemption {
   /// One thread of a simulation.
   package final class Thread: Sendable {
-    // Only touched by its own thread.
+    // Only the thread itself uses these properties.
     private let depth = Atomic(0)
     private let point: @Sendable () -> Void
 
-    /// - Parameter point: Called where the thread may be interrupted; returns when it may go on.
+    /// - Parameter point: A closure that is called where the thread may be interrupted, and returns when it
+    ///   may continue.
     package init(_ point: @escaping @Sendable () -> Void) { self.point = point }
 
     fileprivate func mayBeInterrupted() {
@@ -23,7 +24,7 @@ package enum Preemption {
 
     fileprivate func deepen(by step: Int) { depth.add(step, ordering: .relaxed) }
 
-    /// Runs something in which the thread isn't interrupted.
+    /// Runs a body in which the thread isn't interrupted.
     package func withoutInterruption<Result>(_ body: () -> Result) -> Result {
       deepen(by: 1)
       defer { deepen(by: -1) }
@@ -34,13 +35,13 @@ package enum Preemption {
   private static let armed = Atomic(0)
   private static let current = ThreadLocal<Thread>()
 
-  /// Whether a simulation interrupts threads at this moment.
+  /// A Boolean value that indicates whether a simulation interrupts threads at this moment.
   @usableFromInline static var isArmed: Bool { armed.load(ordering: .relaxed) > 0 }
 
-  /// Whether the calling thread is one that can be interrupted.
+  /// A Boolean value that indicates whether the calling thread can be interrupted.
   static var isInterruptible: Bool { isArmed && current.value != nil }
 
-  /// Makes the calling thread one that can be interrupted for as long as a body runs.
+  /// Makes the calling thread interruptible while a body runs.
   package static func run(_ thread: Thread, _ body: () -> Void) {
     armed.add(1, ordering: .relaxed)
     current.value = thread
@@ -49,7 +50,7 @@ package enum Preemption {
     armed.subtract(1, ordering: .relaxed)
   }
 
-  /// Runs something in which the calling thread isn't interrupted.
+  /// Runs a body in which the calling thread isn't interrupted.
   @usableFromInline
   package static func without<Result>(_ body: () -> Result) -> Result {
     guard let thread = current.value else { return body() }
@@ -68,8 +69,9 @@ package enum Preemption {
 }
 #endif
 
-/// Whether a simulation interrupts the calling thread: what it does must not depend on the rest of
-/// the process then.
+/// A Boolean value that indicates whether a simulation interrupts the calling thread.
+///
+/// Then the behavior of the thread must not depend on the rest of the process.
 var isInterruptible: Bool {
   #if DEBUG
   Preemption.isInterruptible
@@ -78,7 +80,7 @@ var isInterruptible: Bool {
   #endif
 }
 
-/// Runs something in which no simulation interrupts the thread.
+/// Runs a body in which no simulation interrupts the thread.
 @inlinable
 package func uninterrupted(_ body: () -> Void) {
   #if DEBUG

@@ -7,8 +7,8 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
 
   package init() { slot = ThreadSlot() }
 
-  // Seen by the modules above, or each access there would look up metadata (callgrind); for that,
-  // the type has to be usable from inline, too.
+  // The property is visible to the modules above, or each access there would look up metadata (callgrind).
+  // For that, the type has to be usable from inline, too.
   @inlinable package var value: Object? {
     get {
       guard let reference = unsafe reference else { return nil }
@@ -23,7 +23,7 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
     }
   }
 
-  /// The same without counting a reference, for what is kept alive anyway.
+  /// The same object without counting a reference, for objects that are kept alive anyway.
   @inlinable package var reference: Unmanaged<Object>? {
     get {
       guard let pointer = unsafe slot.pointer else { return nil }
@@ -39,7 +39,7 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
   }
 }
 
-/// One number per thread, 0 at first.
+/// A number for each thread, 0 at first.
 struct ThreadNumber: Sendable {
   private let slot = ThreadSlot()
 
@@ -49,10 +49,10 @@ struct ThreadNumber: Sendable {
   }
 }
 
-/// One value per thread, in memory of its own that is freed with the thread.
+/// A value for each thread, in separate memory that is freed with the thread.
 ///
-/// What changes several times in one call takes the pointer once: to change a slot costs ten times
-/// as much as to change memory (callgrind).
+/// Code that changes the value several times in one call reads the pointer once, because accessing a slot
+/// costs ten times as much as accessing memory (callgrind).
 @usableFromInline
 package struct ThreadValue<Value: BitwiseCopyable & Sendable>: Sendable {
   @usableFromInline let slot: ThreadSlot
@@ -63,7 +63,7 @@ package struct ThreadValue<Value: BitwiseCopyable & Sendable>: Sendable {
     self.initial = initial
   }
 
-  /// That of the calling thread, which alone may use it, and only until it ends.
+  /// The value of the calling thread, which only that thread may use until it ends.
   @inlinable package var pointer: UnsafeMutablePointer<Value> {
     if let pointer = unsafe slot.pointer {
       return unsafe pointer.assumingMemoryBound(to: Value.self)

@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// The waiters for the end of something, an operation or all of a queue, blocking a thread or not.
+/// The waiters for the end of an operation or a queue, which may block a thread or not.
 ///
-/// A closure gets what has ended, which the caller of ``wakeAll(_:)`` keeps alive meanwhile: a
-/// closure that kept it would be kept by it, and one that didn't could find it gone.
+/// A closure receives the ended object, which the caller of ``wakeAll(_:)`` keeps alive during the call. A
+/// closure that retained the object itself would create a reference cycle. A closure that didn't retain it
+/// could find it deallocated.
 package struct WaitList<Ended> {
   package enum Waiter {
     case thread(ThreadWait)
@@ -27,17 +28,17 @@ package struct WaitList<Ended> {
   package init() {}
 
   package var isEmpty: Bool { waiters.allSatisfy { $0.hasGivenUp } }
-  /// Whether there is anything to let go of, if only of waits that were cancelled.
+  /// A Boolean value that indicates whether there are waiters to release, including cancelled waits.
   package var isInUse: Bool { !waiters.isEmpty }
 
   package mutating func append(_ waiter: Waiter) { waiters.append(waiter) }
 
-  /// A task gave up, or a closure was removed.
+  /// Records that a task stopped waiting, or that a closure was removed.
   ///
-  /// Those that did are removed together, once they are the majority. Their number says only when
-  /// to look for them: one that is removed with others may report itself afterwards.
+  /// Such waiters are removed together, once they are the majority. Their count only decides when to search
+  /// for them, because a waiter that was removed with others may report itself afterwards.
   ///
-  /// - Complexity: O(1), amortised.
+  /// - Complexity: O(1), amortized.
   package mutating func waitCancelled() {
     cancelledCount += 1
     guard cancelledCount * 2 > waiters.count else { return }
@@ -60,9 +61,9 @@ package struct WaitList<Ended> {
 
 /// The wait of one thread, which ends once.
 ///
-/// A thread that sleeps costs two switches and, where its processor has gone to sleep meanwhile, as
-/// much as a hundred empty operations until it comes up again. So it watches for the end for a
-/// moment first, where that has paid off before (``WatchHistory``).
+/// A thread that sleeps costs two context switches. If its processor has gone to sleep in the meantime,
+/// waking it costs as much as a hundred empty operations. So the thread first watches for the end for a
+/// moment, if that was successful before (``WatchHistory``).
 package final class ThreadWait: Sendable {
   private static let watching: UInt8 = 0
   private static let asleep: UInt8 = 1
@@ -73,7 +74,9 @@ package final class ThreadWait: Sendable {
 
   package init() {}
 
-  /// Ends the wait; what was done before is visible to the thread that waits.
+  /// Ends the wait.
+  ///
+  /// Earlier memory writes are visible to the thread that waits.
   package func finish() {
     if state.exchange(Self.over, ordering: .acquiringAndReleasing) == Self.asleep {
       semaphore.signal()
@@ -91,7 +94,7 @@ package final class ThreadWait: Sendable {
     if isAsleep { semaphore.wait() }
   }
 
-  /// Watches for the end for a moment, if that is worthwhile, and notes whether it came.
+  /// Watches for the end for a moment, if that is worthwhile, and records whether the end came.
   private func isOverSoon() -> Bool {
     guard WatchHistory.nextOfProcess() else { return isOver }
     let end = MonotonicClock.nanoseconds + WatchHistory.nanoseconds
@@ -108,7 +111,7 @@ package final class ThreadWait: Sendable {
   private var isOver: Bool { state.load(ordering: .acquiring) == Self.over }
 }
 
-/// The wait of one task, which ends once: by what it waits for or by the task's cancellation.
+/// The wait of one task, which ends once, by the awaited event or by the task's cancellation.
 package final class AsyncWait: Sendable {
   private enum State {
     case fresh
@@ -152,10 +155,10 @@ package final class AsyncWait: Sendable {
   /// Suspends the task until the wait has ended.
   ///
   /// - Parameters:
-  ///   - register: Called once, before suspending, unless the task is cancelled already. Returns
-  ///     false when there is nothing to wait for.
-  ///   - unregister: Called when the task was cancelled while it waited.
-  /// - Throws: `CancellationError` when the task was cancelled first.
+  ///   - register: A closure that is called once before the task suspends, unless the task is cancelled
+  ///     already. It returns false if there is no need to wait.
+  ///   - unregister: A closure that is called if the task was cancelled while it waited.
+  /// - Throws: `CancellationError` if the task was cancelled first.
   package func run(
     register: @Sendable (AsyncWait) -> Bool,
     unregister: @escaping @Sendable (AsyncWait) -> Void
