@@ -36,7 +36,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     case collectAll
     /// The other children are cancelled with the reason ``SiblingFailed``.
     ///
-    /// They are cancelled before any child that depends on the failed child starts. Children that had not
+    /// The cancel comes before any child that depends on the failed child starts. Children that had not
     /// begun to execute are counted in ``OperationFailure/notRunCount``.
     case failFast
   }
@@ -93,7 +93,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   private func refuse(_ child: AdvancedOperation, of other: AdvancedOperation) -> Never {
     trap(
       "Operation “\(child.label)” was added to group “\(label)”, and is a child of "
-        + "“\(other.label)” already. Make one for each group."
+        + "“\(other.label)” already. Create an operation for each group."
     )
   }
 
@@ -428,7 +428,7 @@ extension GroupOperation {
 
     var step: OperationFailure.Origin.Step? { .operation(sibling) }
 
-    /// One sentence with the name of the child.
+    /// A sentence with the name of the child.
     public var description: String {
       "“\(sibling)”, of the same group, \(failure.isCancellation ? "was cancelled" : "failed")."
     }

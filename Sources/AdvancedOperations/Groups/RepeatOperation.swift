@@ -111,7 +111,7 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ) {
     if let times, times < 0 {
       trap(
-        "RepeatOperation “\(name ?? "")” was made with \(times) rounds. "
+        "RepeatOperation “\(name ?? "")” was created with \(times) rounds. "
           + "Give a number from 0 up, or nil for any number."
       )
     }

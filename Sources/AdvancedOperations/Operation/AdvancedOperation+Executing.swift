@@ -120,7 +120,7 @@ public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .notExecuting: "Only an operation that is executing can produce others."
-    case .noQueue: "The operation was started manually, so there is no queue for what it produces."
+    case .noQueue: "The operation was started manually, so it has no queue to add operations to."
     }
   }
 }

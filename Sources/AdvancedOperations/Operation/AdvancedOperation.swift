@@ -335,7 +335,7 @@ extension OperationStateMachine.Mistake {
   /// - Parameters:
   ///   - operation: The operation that was misused.
   ///   - call: The method that was called too early or too late, if the mistake is such a call.
-  /// - Returns: One or two sentences.
+  /// - Returns: A text of one or two sentences.
   func sentence(about operation: AdvancedOperation, calling call: String = "finish()") -> String {
     let name = "“\(operation.label)”"
     switch self {

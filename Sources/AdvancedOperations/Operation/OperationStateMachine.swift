@@ -123,8 +123,8 @@ package struct OperationStateMachine: Sendable {
 
   /// A Boolean value that indicates whether there are children that have not been started, or may be added.
   ///
-  /// They have to leave before observers are notified of the end. Either the body starts them, or an end that
-  /// was decided before lets them leave.
+  /// These children have to leave before observers are notified of the end. Either the body starts them, or
+  /// an end that was decided before lets them leave.
   package var holdsChildren: Bool { hasUnstartedChildren && phase <= .awaitingChildren }
 
   /// Records that children are added to the operation.
@@ -267,7 +267,7 @@ package struct OperationStateMachine: Sendable {
       phase = .ready
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
-    case .notSubmitted, .pending: trap("conditions answered before they were asked")
+    case .notSubmitted, .pending: trap("conditions answered before they were evaluated")
     case .ready, .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish,
       .finished:
       return .ignore
@@ -289,7 +289,7 @@ package struct OperationStateMachine: Sendable {
       guard !isCancelled else { return .ignore }
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
-    case .evaluatingConditions: trap("a claim was asked for while conditions were evaluated")
+    case .evaluatingConditions: trap("a claim was requested while conditions were evaluated")
     case .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish, .finished:
       return .ignore
     }

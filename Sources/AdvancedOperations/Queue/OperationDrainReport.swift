@@ -81,7 +81,8 @@ public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
   /// A sentence with the name of the queue and the cause.
   public var description: String {
     switch cause {
-    case .addedLate: "Queue “\(queue)” is being drained, or was, and takes in nothing new."
+    case .addedLate:
+      "Queue “\(queue)” is being drained, or was drained, and accepts no new operations."
     case .deadlineExceeded(let duration):
       "Queue “\(queue)” was drained, and its operations had \(duration.readable) to finish."
     case .waitCancelled: "Queue “\(queue)” was drained, and the task that waited was cancelled."

@@ -17,7 +17,7 @@ public struct OperationEnvironment: Sendable {
     var tracer: (any OperationTracer)?
     var observers: [QueueAttachment<any OperationObserver>] = []
     var interceptors: [QueueAttachment<any OperationInterceptor>] = []
-    /// The same object in all environments that are changed copies of this environment.
+    /// The flag, which all changed copies of this environment share.
     let delegates = Delegates()
   }
 

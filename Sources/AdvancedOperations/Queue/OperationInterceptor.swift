@@ -31,7 +31,7 @@ public protocol OperationInterceptor: Sendable {
   func intercept(_ attempt: OperationAttempt) async throws
 }
 
-/// One attempt of an operation that is executing, as an ``OperationInterceptor`` runs it.
+/// An attempt of an operation that is executing, as an ``OperationInterceptor`` runs it.
 public struct OperationAttempt: Sendable {
   /// The operation, which is executing.
   public let operation: AdvancedOperation

@@ -174,7 +174,7 @@ final class ElasticThreadPool: OperationExecutor {
   }
 }
 
-/// One thread of the pool.
+/// A thread of the pool.
 ///
 /// The property `next` is written by the owner of the thread at that moment. The owner is the thread itself
 /// while it is busy, and the pool, under its lock, while it is idle.
@@ -255,7 +255,7 @@ final class PoolThread: @unchecked Sendable {
   ///
   /// Read this property on the thread itself.
   ///
-  /// That is the case when the thread resumes a task that has yielded, and returns after that. It is also the
+  /// This happens when the thread resumes a task that has yielded, and returns after that. It is also the
   /// case between two tasks of an actor, the second of which may take long.
   var isBetweenTasks: Bool { runsJob && Task.basePriority == nil }
 

@@ -73,7 +73,7 @@ extension Scheduler {
 
   /// Performs the remaining work of the last report, which may run code of the program.
   ///
-  /// That code is an observer or a `deinit`, which may wait for the operation that this worker is about to
+  /// The code is an observer or a `deinit`, which may wait for the operation that this worker is about to
   /// start.
   ///
   /// - Returns: Whether the worker still has to take the step; see ``goOnWithout(_:)``.

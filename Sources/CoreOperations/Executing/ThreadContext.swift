@@ -56,7 +56,7 @@ package final class ThreadContext: @unchecked Sendable {
     case barrier(Progress)
     /// An operation runs, which its queue or the caller of its `start()` keeps alive.
     ///
-    /// It is ahead if it was started without a slot, because it won't execute.
+    /// The operation is ahead if it was started without a slot, because it won't execute.
     case operation(Unmanaged<Operation>, isAhead: Bool, Progress)
     /// The queue has continued without the worker, which has to do nothing more.
     case leftToOthers

@@ -102,10 +102,10 @@ extension OperationLife.Mistake {
     switch self {
     case .enqueuedTwice:
       return "Operation \(name) was added to a queue, but it is in one already. "
-        + "An operation belongs to one queue, once; make a new one for each run."
+        + "An operation belongs to one queue, once; create a new operation for each run."
     case .enqueuedAfterStart:
       return "Operation \(name) was added to a queue after it had started or finished. "
-        + "An operation runs once; make a new one for each run."
+        + "An operation runs once; create a new operation for each run."
     case .startedWhileQueued:
       return "start() was called on operation \(name), which is in a queue. "
         + "Its queue starts it; remove the call."
@@ -198,7 +198,7 @@ struct OperationEnding: ~Copyable {
     guard let extra = extra.take() else { return }
     extra.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
     guard extra.waiters != nil || extra.completion != nil else { return }
-    guard let operation else { trap("waiters are left of an operation that nothing keeps") }
+    guard let operation else { trap("an operation was released before its waiters") }
     extra.waiters?.wakeAll(operation)
     // The thread that runs the completion block releases it.
     guard let completion = extra.completion.take().map({ RemovableClosure($0) }) else { return }

@@ -44,7 +44,7 @@ struct OperationLinks: ~Copyable {
 
   /// A Boolean value that indicates whether the layer decides when a slot is available.
   ///
-  /// It may be read without the lock, and doesn't change once the operation is a member.
+  /// The value may be read without the lock, and doesn't change once the operation is a member.
   var isAskedAtStart: Bool {
     get { askedAtStart.load(ordering: .relaxed) }
     set { askedAtStart.store(newValue, ordering: .relaxed) }

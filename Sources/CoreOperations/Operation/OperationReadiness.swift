@@ -52,8 +52,8 @@ package struct OperationReadiness: Equatable, Sendable {
 
   /// Records that a dependency finished if the operation can't become ready by that.
   ///
-  /// That is the case if no queue has admitted the operation, or if it waits for other dependencies.
-  /// Otherwise nothing changes.
+  /// The operation can't become ready if no queue has admitted the operation, or if it waits for other
+  /// dependencies. Otherwise nothing changes.
   ///
   /// - Returns: Whether the end was counted, so that no queue has to be notified.
   mutating func dependencyResolvedUnnoticed() -> Bool {

@@ -109,8 +109,9 @@ struct ThreadActivity: Sendable {
 
 /// The first thread of the process, and the code of the main dispatch queue.
 ///
-/// They need not be the same. On Linux, the main queue of a program that has called `dispatchMain()`, as an
-/// asynchronous `main` does, runs on other threads. `@MainActor` code may run on both.
+/// The two threads need not be the same. On Linux, the main queue of a program that has called
+/// `dispatchMain()`, as an asynchronous `main` does, runs on other threads. `@MainActor` code may run on
+/// both.
 enum MainThread {
   /// A Boolean value that indicates whether this code runs on the main thread or in the main dispatch queue.
   static var isCurrent: Bool {

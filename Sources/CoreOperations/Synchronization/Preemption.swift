@@ -7,7 +7,7 @@ import Synchronization
 /// this code. A thread that holds a lock is never interrupted, so that no other thread has to wait for it.
 @usableFromInline
 package enum Preemption {
-  /// One thread of a simulation.
+  /// A thread of a simulation.
   package final class Thread: Sendable {
     // Only the thread itself uses these properties.
     private let depth = Atomic(0)

@@ -1,4 +1,4 @@
-/// One unmanaged object reference per thread.
+/// An unmanaged object reference for each thread.
 ///
 /// The reference isn't retained: the code that sets it keeps the object alive until it is set back.
 @usableFromInline
@@ -23,7 +23,7 @@ package struct ThreadLocal<Object: AnyObject>: Sendable {
     }
   }
 
-  /// The same object without counting a reference, for objects that are kept alive anyway.
+  /// The object of the calling thread without counting a reference, for objects that are kept alive anyway.
   @inlinable package var reference: Unmanaged<Object>? {
     get {
       guard let pointer = unsafe slot.pointer else { return nil }

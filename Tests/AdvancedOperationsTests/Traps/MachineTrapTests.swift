@@ -13,7 +13,7 @@ import Testing
       var machine = Machine()
       _ = machine.verdictsArrived(.satisfied)
     }
-    try expectMessage("conditions answered before they were asked", in: result)
+    try expectMessage("conditions answered before they were evaluated", in: result)
   }
 
   @Test func `a review during the evaluation traps`() async throws {
@@ -24,7 +24,7 @@ import Testing
       var machine = Place.evaluating.machine
       _ = machine.reviewed(.satisfied)
     }
-    try expectMessage("a claim was asked for while conditions were evaluated", in: result)
+    try expectMessage("a claim was requested while conditions were evaluated", in: result)
   }
 
   @Test func `didStart of an operation that hasn't started traps`() async throws {

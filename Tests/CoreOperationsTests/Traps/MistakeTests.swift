@@ -18,7 +18,7 @@ import Testing
     }
     try expectMessage(
       "Operation “fetch” was added to a queue, but it is in one already. "
-        + "An operation belongs to one queue, once; make a new one for each run.",
+        + "An operation belongs to one queue, once; create a new operation for each run.",
       in: result
     )
   }
@@ -35,7 +35,7 @@ import Testing
     }
     try expectMessage(
       "Operation “Operation” was added to a queue, but it is in one already. "
-        + "An operation belongs to one queue, once; make a new one for each run.",
+        + "An operation belongs to one queue, once; create a new operation for each run.",
       in: result
     )
   }
@@ -51,7 +51,7 @@ import Testing
     }
     try expectMessage(
       "Operation “Operation” was added to a queue after it had started or finished. "
-        + "An operation runs once; make a new one for each run.",
+        + "An operation runs once; create a new operation for each run.",
       in: result
     )
   }
