@@ -2,8 +2,8 @@ package import CoreOperations
 
 /// The children of a group, of a round or of a scope, with their number and their ends.
 ///
-/// This is a plain value behind the lock of the parent. A child first is being added, and is counted from
-/// then on. Then it has been added, and the parent may use it. Finally it ends. The children are closed once,
+/// The type is a plain value behind the lock of the parent. A child first is being added, and is counted from
+/// then on. After the addition, the parent may use the child. Finally it ends. The children are closed once,
 /// when all have ended and the parent adds no more children itself. After that no child can be added.
 package struct Children {
   /// The progress of the children, which only moves forward.
@@ -35,7 +35,7 @@ package struct Children {
   package enum EndAction {
     /// Other children are still running, or may be added.
     case none
-    /// All children have ended and are closed. This action is returned only once.
+    /// All children have ended and are closed. The children return this action only once.
     case close
     /// All children have ended, and the waiter has to be woken without the lock.
     case wake(Waiter)
@@ -153,7 +153,6 @@ package struct Children {
   /// Closes the children of a scope if no child was added since the scope saw that all children had ended.
   ///
   /// - Parameter seen: The number of children that the scope saw.
-  ///
   /// - Returns: Whether the children are closed.
   package mutating func closes(with seen: Int) -> Bool {
     if comingCount == 0, openCount == 0, count == seen { phase = .closed }

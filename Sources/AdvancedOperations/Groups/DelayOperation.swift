@@ -9,9 +9,9 @@ import CoreOperations
 /// queue.addOperations([first, pause, second])
 /// ```
 ///
-/// The duration is measured with the clock of the environment. It begins when the operation starts, after
-/// dependencies, conditions and the wait for a slot. The delay doesn't block a thread or suspend a task.
-/// However, it takes its slot for the whole duration, so in a queue with a small limit it keeps other
+/// The duration is measured with the clock of the environment. The delay begins when the operation starts,
+/// after dependencies, conditions and the wait for a slot. The delay doesn't block a thread or suspend a
+/// task. However, it takes its slot for the whole duration, so in a queue with a small limit it keeps other
 /// operations from starting. A cancelled delay finishes immediately.
 public final class DelayOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `waiting` has a lock.

@@ -11,9 +11,10 @@ public import CoreOperations
 /// queue.addOperation(sync)
 /// ```
 ///
-/// Children start when the group does. They take no slots of the group's queue and have no separate threads:
-/// the group's ``maxConcurrentOperationCount`` limits their number. Cancelling the group cancels the children
-/// with the same reason. The group finishes when all children have ended and none of their bodies is running.
+/// Children start when the group does. Children take no slots of the group's queue and have no separate
+/// threads. The group's ``maxConcurrentOperationCount`` limits their number. Cancelling the group cancels the
+/// children with the same reason. The group finishes when all children have ended and none of their bodies is
+/// running.
 ///
 /// The children of a group that never executes leave as cancelled. The group stays
 /// ``AdvancedOperation/State/finishing`` until they have left.
@@ -23,7 +24,7 @@ public import CoreOperations
 /// A group keeps its ``children`` and their errors until it has ended.
 ///
 /// A subclass creates its children in its initializer, or adds them in a first child, because it can't
-/// override ``execute()``. It may override ``AdvancedOperation/finished(withErrors:)``.
+/// override ``execute()``. A subclass may override ``AdvancedOperation/finished(withErrors:)``.
 open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   // Sendable: `members` has a lock.
 
@@ -83,7 +84,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   // Groups may be nested to any depth.
   deinit {
-    // The errors also reference children. They are released first, so that the list has the last references.
+    // Errors also reference children. The errors are released first, so that the list has the last
+    // references.
     _ = members.withLock { $0.takeErrors() }
     FlatRelease.release(members.withLock { $0.children.taken() })
   }
@@ -103,16 +105,16 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// - While the group executes, the child may start immediately.
   /// - When the group has been cancelled and hasn't executed, the child is cancelled on arrival with the same
   ///   reason.
-  /// - When the group has executed and has cancelled its children, the operation doesn't become a child. It
-  ///   is cancelled with the same reason and finishes, and the group doesn't wait for it.
+  /// - When the group has executed and has cancelled its children, the operation doesn't become a child. The
+  ///   operation is cancelled with the same reason and finishes, and the group doesn't wait for it.
   /// - When all children have ended, the call does nothing and returns false.
   ///
   /// You can call this method from any thread, including from the children.
   ///
   /// - Parameter operation: An operation that isn't in a queue and isn't a child of another group.
   /// - Returns: Whether the operation has become a child.
-  /// - Precondition: The operation isn't a child of a group. It is neither this group nor a group that
-  ///   contains this group at any depth, because each would wait for the end of the other.
+  /// - Precondition: The operation isn't a child of a group. The operation is neither this group nor a group
+  ///   that contains this group at any depth, because each would wait for the end of the other.
   @discardableResult
   public final func addOperation(_ operation: Operation) -> Bool {
     switch comes(operation) {
@@ -216,8 +218,9 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   /// ``OperationFailure/first(_:)`` to search it for an error type.
   ///
   /// - Parameter transform: A closure that returns the error to record, or nil if the group has recovered
-  ///   from it. The group calls it once for each error when the child's outcome is decided, before an
-  ///   operation that depends on the child starts. It is called on any thread, without a lock held.
+  ///   from it. The group calls the closure once for each error when the child's outcome is decided, before
+  ///   an operation that depends on the child starts. The closure is called on any thread, without a lock
+  ///   held.
   public final func mapChildErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {

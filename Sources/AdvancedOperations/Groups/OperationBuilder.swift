@@ -2,8 +2,8 @@ public import CoreOperations
 
 /// Collects the children of a group from operations, arrays of operations, `if`, `for` and `let`.
 ///
-/// The closure may contain statements that prepare an operation, such as `addDependency(_:)`. They add no
-/// child. Assign the result of `onFinish(_:)` and similar methods to `_`, and write the operation on a
+/// The closure may contain statements that prepare an operation, such as `addDependency(_:)`. Such statements
+/// add no child. Assign the result of `onFinish(_:)` and similar methods to `_`, and write the operation on a
 /// separate line.
 ///
 /// ```swift

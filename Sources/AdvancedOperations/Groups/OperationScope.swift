@@ -24,7 +24,8 @@ public import CoreOperations
 ///   - environment: The environment of the operations in the scope. By default it is the environment of
 ///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue. Outside of any
 ///     operation it is a new environment.
-///   - body: A closure that adds operations, and may await them. It is called once, where the caller runs.
+///   - body: A closure that adds operations, and may await them. The closure is called once, where the caller
+///     runs.
 /// - Returns: The value that the closure returned.
 /// - Throws: The error that the closure throws. If it returned and operations have failed, an
 ///   ``OperationFailure`` with each root cause once, below ``OperationFailure/Origin/child(_:_:)``, and the
@@ -95,7 +96,8 @@ public struct OperationScope: Sendable {
   ///
   /// You may add more operations afterwards.
   ///
-  /// This cancel isn't an error of the scope. Use it to end operations whose results aren't needed any more.
+  /// A cancel without a reason isn't an error of the scope. Use this method to end operations whose results
+  /// aren't needed any more.
   public func cancelAll() { queue.cancelAllOperations() }
 
   /// Cancels all operations in the scope with a reason.

@@ -24,9 +24,9 @@ import CoreOperations
 /// - `pause:` is the time from the end of one round to the beginning of the next, however long the
 ///   round took.
 ///
-/// A wait may end late, because the machine slept or because the processors were busy. Then the round begins
-/// late, and all later rounds are delayed with it. Missed rounds aren't made up for, and rounds never begin
-/// closer together than these times.
+/// A wait may end late, because the machine slept or because the processors were busy. After such a wait the
+/// round begins late, and all later rounds are delayed with it. Missed rounds aren't made up for, and rounds
+/// never begin closer together than these times.
 ///
 /// If the rounds are instances of ``ResultOperation``, so is the repeat operation. Its
 /// ``ResultOperation/value`` is the value of the last round that succeeded, or nil if no round succeeded. If
@@ -129,7 +129,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// ``OperationFailure/first(_:)`` to search it for an error type.
   ///
   /// - Parameter transform: A closure that returns the error to end with, or nil to continue with the next
-  ///   round. It is called once for each error when the round has finished, in a task, without a lock held.
+  ///   round. The closure is called once for each error when the round has finished, in a task, without a
+  ///   lock held.
   public func mapRoundErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {

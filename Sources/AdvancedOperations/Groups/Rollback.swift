@@ -95,10 +95,11 @@ extension AdvancedOperation {
   /// }
   /// ```
   ///
-  /// The closure runs if the body was called, even if the body threw an error or exceeded a time limit. It
-  /// also runs after a cancel that came before the answer to a request, so it has to accept that there may be
-  /// no work to undo. It also runs if the value of the operation came from its ``OperationJournal``. It
-  /// doesn't run if the body was never called. It runs once, however many attempts a ``RetryPolicy`` makes.
+  /// The closure runs if the body was called, even if the body threw an error or exceeded a time limit. The
+  /// closure also runs after a cancel that came before the answer to a request. So the closure has to accept
+  /// that there may be no work to undo. The closure also runs if the value of the operation came from its
+  /// ``OperationJournal``. The closure doesn't run if the body was never called. The closure runs once,
+  /// however many attempts a ``RetryPolicy`` makes.
   ///
   /// The innermost group that the operation is in rolls back when its children have ended:
   ///
@@ -107,20 +108,20 @@ extension AdvancedOperation {
   ///   rollback registers another rollback, that rollback runs next. An error that a rollback throws is an
   ///   error of the group, unless a `finish()` from outside has decided the group's end before. The other
   ///   rollbacks run even if a rollback throws.
-  /// - If the group succeeded and is in another group, the outer group takes over the rollbacks, at the place
-  ///   in its own order at which the inner group ended. If the outer group fails, it undoes the work of the
-  ///   inner group, too. This applies at any depth, and to groups that are attempts of a ``RetryOperation``
-  ///   or rounds of a ``RepeatOperation`` in a group.
+  /// - If the group succeeded and is in another group, the outer group takes over the rollbacks. In its
+  ///   order, the rollbacks have the place at which the inner group ended. If the outer group fails, it
+  ///   undoes the work of the inner group, too. The transfer applies at any depth, and to groups that are
+  ///   attempts of a ``RetryOperation`` or rounds of a ``RepeatOperation`` in a group.
   /// - If the group succeeded and isn't in another group, the rollbacks are released and don't run.
   ///
   /// The body may register more rollbacks, for example if a rollback needs a result of the work. If a cancel
   /// comes before the body registers a rollback, the work isn't undone.
   ///
-  /// If you call this method on a group, the closure undoes the work of the group as a whole. It runs
-  /// whenever the group doesn't succeed, even if the group never executed, because an earlier run of the
+  /// If you call this method on a group, the closure undoes the work of the group as a whole. The closure
+  /// runs whenever the group doesn't succeed, even if the group never executed, because an earlier run of the
   /// program may have done the work.
   ///
-  /// - Parameter body: A closure that undoes the work. It runs in a task, with no lock held, and
+  /// - Parameter body: A closure that undoes the work. The closure runs in a task, with no lock held, and
   ///   ``AdvancedOperation/current`` is the group that rolls back. If an outer group has taken over the
   ///   rollback, that group is the current operation. The closure is released when it won't run any more.
   /// - Returns: Whether the closure was registered. False if the operation has ended without its body, if it

@@ -9,7 +9,7 @@ extension AdvancedOperation {
   /// have a value and has no value yet, it fails.
   ///
   /// The call is ignored if the end was decided before, or if the operation was cancelled before it executed.
-  /// It may return before observers are notified.
+  /// The method may return before observers are notified.
   ///
   /// - Precondition: The operation is executing, finished, or cancelled.
   public final func finish() { finish(withErrors: []) }
@@ -50,9 +50,9 @@ extension AdvancedOperation {
   /// }
   /// ```
   ///
-  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips. It isn't an
-  /// error. Operations that need the value of this operation are skipped as well, and other dependents run.
-  /// If the operation was cancelled before, its outcome stays cancelled. An async body throws
+  /// The ``outcome`` is ``OperationOutcome/skipped(reason:)``, as after a condition that skips. A skip isn't
+  /// an error. Operations that need the value of this operation are skipped as well, and other dependents
+  /// run. If the operation was cancelled before, its outcome stays cancelled. An async body throws
   /// ``OperationSkipped`` instead of calling this method. Like ``finish()``, this call is ignored if the end
   /// was decided before, and may return before observers are notified.
   ///

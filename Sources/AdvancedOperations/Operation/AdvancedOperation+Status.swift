@@ -15,7 +15,7 @@ extension AdvancedOperation {
   /// in one step, and a later cancel arrives in the body. The body is skipped only if an observer of the
   /// start calls `finish()` or `skip(reason:)`.
   ///
-  /// The value is false if the operation ended without executing. Then it was cancelled before, a condition
+  /// The value is false if the operation ended without executing: it was cancelled before, a condition
   /// wasn't satisfied, a dependency whose value it needed failed, or its value came from its journal.
   ///
   /// ```swift
@@ -94,7 +94,7 @@ extension AdvancedOperation {
   /// The number of the current attempt, or of the last attempt; 1 for the first.
   ///
   /// The number counts the attempts of the operation's own ``RetryPolicy``, and those of a
-  /// ``RetryOperation``. It is 1 for an operation without a policy.
+  /// ``RetryOperation``. The number is 1 for an operation without a policy.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {

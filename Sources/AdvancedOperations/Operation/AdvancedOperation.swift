@@ -78,8 +78,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
     coreLock.withLock { unsafe body(&core) }
   }
 
-  // This is the only designated initializer. It needs no arguments, so that subclasses needn't call it
-  // explicitly.
+  // This is the only designated initializer. The initializer needs no arguments, so that subclasses needn't
+  // call it explicitly.
 
   /// Creates an operation without conditions and observers.
   ///
@@ -123,7 +123,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Called once when the end is decided, before observers are notified.
   ///
   /// This hook is called without a lock held, on the thread that decided the end, or on a thread that was
-  /// notifying observers. It can't prevent the end. Overrides need not call `super`.
+  /// notifying observers. The hook can't prevent the end. Overrides need not call `super`.
   ///
   /// - Parameter errors: The value of ``errors``, which doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}

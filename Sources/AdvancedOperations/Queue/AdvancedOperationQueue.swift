@@ -90,9 +90,9 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Attaches an observer to each operation that is added from now on.
   ///
-  /// The observer is also attached to operations that run in the same environment because of them: children
-  /// of groups, prerequisites of conditions, and the operations of scopes in their bodies. An operation that
-  /// isn't an ``AdvancedOperation``, such as a `BlockOperation`, has no observers.
+  /// The observer is also attached to operations that run in the same environment because of them. These are
+  /// children of groups, prerequisites of conditions, and the operations of scopes in their bodies. An
+  /// operation that isn't an ``AdvancedOperation``, such as a `BlockOperation`, has no observers.
   ///
   /// ```swift
   /// queue.addObserver(BlockObserver(didFinish: { operation, _ in print(operation) }))
@@ -109,10 +109,11 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
   /// Adds an interceptor around each async body of the operations that are added from now on.
   ///
-  /// The interceptor also runs around bodies of operations that run in the same environment because of them:
-  /// children of groups, prerequisites of conditions, attempts of a ``RetryOperation``, and the operations of
-  /// scopes in their bodies. It doesn't run around an `execute()` override, or around a closure that is added
-  /// to the queue without an operation. The first of several interceptors is the outermost.
+  /// The interceptor also runs around bodies of operations that run in the same environment because of them.
+  /// These are children of groups, prerequisites of conditions, attempts of a ``RetryOperation``, and the
+  /// operations of scopes in their bodies. The interceptor doesn't run around an `execute()` override, or
+  /// around a closure that is added to the queue without an operation. The first of several interceptors is
+  /// the outermost.
   ///
   /// ```swift
   /// queue.addInterceptor(Tracing())
@@ -168,7 +169,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 public protocol AdvancedOperationQueueDelegate: AnyObject, Sendable {
   /// Called when the operation is about to be added to the queue.
   ///
-  /// This is the last chance to add conditions. The method is called on the thread that adds the operation.
+  /// The method is the last chance to add conditions. The method is called on the thread that adds the
+  /// operation.
   func operationQueue(_ queue: AdvancedOperationQueue, willAdd operation: AdvancedOperation)
   /// Called when the operation has been added to the queue, and its observers have been notified of that.
   ///

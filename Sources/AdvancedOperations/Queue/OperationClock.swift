@@ -99,8 +99,8 @@ public struct OperationClock: Sendable {
   ///
   /// - Parameters:
   ///   - deadline: A time of this clock. A time in the past means now.
-  ///   - action: A closure that is called once, on any thread. It is released as soon as the timer is
-  ///     cancelled.
+  ///   - action: A closure that is called once, on any thread. The closure is released as soon as the timer
+  ///     is cancelled.
   /// - Returns: The timer, whose `cancel()` prevents the call.
   public func schedule(
     at deadline: Duration,

@@ -23,8 +23,8 @@ public struct OperationEnvironment: Sendable {
 
   /// A flag that indicates whether queues with this environment may have a delegate.
   ///
-  /// Operations read this flag because finding their queue to read its delegate is expensive: it costs more
-  /// than all other work at the end of an operation without observers (callgrind).
+  /// Operations read this flag because finding their queue to read its delegate is expensive. The search
+  /// costs more than all other work at the end of an operation without observers (callgrind).
   final class Delegates: Sendable {
     private let wereSet = Atomic(false)
 

@@ -18,8 +18,8 @@ extension OperationQueue {
   /// shared operation, and all calls wait for it.
   ///
   /// If the waiting task is cancelled, for example because a client has disconnected, the call throws
-  /// immediately. An operation that a call of this method added is cancelled with a `CancellationError` as
-  /// the reason when no call waits for it any more and no condition needs it. Dependents and tasks that await
+  /// immediately. An operation that a call of this method added is cancelled when no call waits for it any
+  /// more and no condition needs it. The reason is a `CancellationError`. Dependents and tasks that await
   /// ``ResultOperation/value`` don't keep it. A later call finds it cancelled and throws its failure, so
   /// create a new operation then. An operation that the program has added to a queue itself is never
   /// cancelled. Bodies that are running end when they check for cancellation. If they must not outlive the

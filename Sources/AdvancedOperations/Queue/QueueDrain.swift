@@ -139,8 +139,8 @@ extension OperationQueue {
 
   /// A Boolean value that indicates whether code of a member is calling.
   ///
-  /// This is code in its body, a condition, a callback or a completion block, in a child of the member, or in
-  /// an operation of a scope in its body.
+  /// Such code runs in the member's body, a condition, a callback or a completion block, in a child of the
+  /// member, or in an operation of a scope in its body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
     var delivering = CallContext.current.notified.operation
@@ -180,10 +180,10 @@ extension AdvancedOperationQueue {
   ///   reason. A suspended queue is resumed, so that they can leave. From then on every operation is turned
   ///   away, even if a member adds it. The same happens immediately if the waiting task is cancelled.
   ///
-  /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it. It is
-  /// cancelled with ``OperationQueueClosed`` as the reason and finishes, and its observers are notified. An
-  /// observer that adds a successor whenever an operation ends should check ``isClosed`` first. Otherwise it
-  /// adds successors forever, each of which is turned away.
+  /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it. The
+  /// operation is cancelled with ``OperationQueueClosed`` as the reason and finishes, and its observers are
+  /// notified. An observer that adds a successor whenever an operation ends should check ``isClosed`` first.
+  /// Otherwise the observer adds successors forever, each of which is turned away.
   ///
   /// A body that ignores its cancellation keeps running. The drain waits for it.
   ///

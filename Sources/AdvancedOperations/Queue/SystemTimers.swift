@@ -4,8 +4,8 @@ import Dispatch
 /// The timers of a system clock, with Dispatch timers for the first of them.
 ///
 /// `DispatchQueue.asyncAfter` keeps its closure until its time has come, and so does a task that sleeps and
-/// is cancelled. That costs some hundred bytes for an hour after each operation that could have taken an
-/// hour. Here a cancelled timer is removed.
+/// is cancelled. Such a closure or task costs some hundred bytes for an hour after each operation that could
+/// have taken an hour. Here a cancelled timer is removed.
 package final class SystemTimers: TimerTable {
   private struct State {
     var timers: [Int: OperationTimer] = [:]

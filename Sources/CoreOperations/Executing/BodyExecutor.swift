@@ -63,10 +63,11 @@ package final class BodyExecutor: TaskExecutor {
 /// The first job of a task, up to its first suspension, which a worker runs.
 ///
 /// A task that is created on a worker would begin on another thread, which has to be woken, although its body
-/// may never suspend. That would be the most expensive part of its operation, so a worker of the shared pool
-/// runs the beginning itself. The worker runs it as if it were on that other thread: the worker's current
-/// work isn't visible there, and a body that blocks its thread makes the pool start another thread. The jobs
-/// after the first suspension wait in the queue of the pool: see ``BodyExecutor``.
+/// may never suspend. The switch to another thread would be the most expensive part of the operation, so a
+/// worker of the shared pool runs the beginning itself. The worker runs the beginning as if it were on that
+/// other thread. The worker's current work isn't visible there, and a body that blocks its thread makes the
+/// pool start another thread. The jobs after the first suspension wait in the queue of the pool: see
+/// ``BodyExecutor``.
 ///
 /// The task exists before its beginning runs, so that it can be cancelled in the meantime. `Task.immediate`
 /// doesn't offer that.

@@ -68,9 +68,10 @@ final class ElasticThreadPool: OperationExecutor {
   /// Adds a job to the queue without waking a thread, if no request waits and the enqueueing thread is
   /// probably about to be free.
   ///
-  /// This is the case for the second of the two jobs of a `Task.yield()`. It isn't the case for an actor,
-  /// which releases one task after another and runs the next task in between. Then each job but the first
-  /// wakes a thread, and the monitor finds a thread for the first job if the actor takes long.
+  /// The thread is about to be free when it enqueues the second of the two jobs of a `Task.yield()`. The
+  /// thread isn't about to be free if it runs an actor, which releases one task after another and runs the
+  /// next task in between. In this case each job but the first wakes a thread, and the monitor finds a thread
+  /// for the first job if the actor takes long.
   private func enqueue(_ request: PoolRequest, following thread: PoolThread) -> Bool {
     guard thread.isBetweenTasks,
       let placement = withState({ $0.requestedByLeaving(request, at: MonotonicClock.nanoseconds) })
@@ -332,8 +333,8 @@ struct ThreadLooks {
   /// - Parameters:
   ///   - processorTime: The processor time that the thread has used so far, in nanoseconds.
   ///   - time: The time of the check, in nanoseconds.
-  ///   - isAsleep: An expression that returns whether the thread sleeps now. It is evaluated only if
-  ///     necessary, because querying the kernel takes fifteen times as long as the rest of the check.
+  ///   - isAsleep: An expression that returns whether the thread sleeps now. The expression is evaluated only
+  ///     if necessary, because querying the kernel takes fifteen times as long as the rest of the check.
   /// - Returns: Whether the thread is blocked.
   mutating func looked(
     processorTime: Int64,

@@ -38,8 +38,8 @@ extension Scheduler {
     let turn = WorkerTurn(on: source)
     context.mayBeginTasks = turn.isInSharedPool
     var share = max(1, executor.operationsPerWorker)
-    // The owner keeps the queue alive for code that reads the current queue. It is known only after the first
-    // step, because a queue that was empty when its worker arrived has no owner yet.
+    // The owner keeps the queue alive for code that reads the current queue. The owner is known only after
+    // the first step, because a queue that was empty when its worker arrived has no owner yet.
     var owner: OperationQueue?
     defer { withExtendedLifetime(owner) { unsafe context.queue = nil } }
     while true {
@@ -381,7 +381,8 @@ extension Scheduler {
     switch operation.life.step({ $0.turnCame() }) {
     case .leave: return false
     case .goOn:
-      // This is recorded before the operation's code runs, because from here on that code may delay others.
+      // The resumption is recorded before the operation's code runs, because from here on that code may delay
+      // others.
       state.withLock { $0.wentOn(Member(operation)) }
       operation.layer?.turnCameAgain()
       return false

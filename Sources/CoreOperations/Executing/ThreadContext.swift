@@ -39,8 +39,8 @@ package final class ThreadContext: @unchecked Sendable {
   unowned(unsafe) var queue: OperationQueue?
   /// The scheduler of the worker that has this context; nil for all other contexts.
   ///
-  /// The worker keeps the scheduler alive. It isn't retained here, because its reference count is shared by
-  /// all processors.
+  /// The worker keeps the scheduler alive. The scheduler isn't retained here, because its reference count is
+  /// shared by all processors.
   fileprivate(set) var scheduler: Unmanaged<Scheduler>?
   /// The current work of the thread.
   var work = Work.nothing

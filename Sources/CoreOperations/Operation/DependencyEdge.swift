@@ -16,8 +16,8 @@ struct DependencyEdge {
   let dependency: Unmanaged<Operation>
   /// The operation that waits; not retained.
   ///
-  /// An operation unlinks its edges before it leaves its queue and before it is deallocated. It does so with
-  /// the lock held under which the dependency follows this reference.
+  /// An operation unlinks its edges before it leaves its queue and before it is deallocated. The operation
+  /// does so with the lock held under which the dependency follows this reference.
   let dependent: Unmanaged<Operation>
   /// The next node among the dependents; nil for the last node.
   var nextDependent: Pointer?
@@ -30,7 +30,7 @@ struct DependencyEdge {
 
   static func make(dependent: Operation, dependency: Operation) -> Pointer {
     // The standard library allocates memory for pointers with an alignment function that is slower than the
-    // function for objects. That was a fifth of the cost of an edge (callgrind).
+    // function for objects. The slower function was a fifth of the cost of an edge (callgrind).
     guard let memory = unsafe Memory.allocate(MemoryLayout<DependencyEdge>.size) else {
       trap("There is no memory left for a dependency.")
     }

@@ -2,7 +2,7 @@
 package enum StartDecision: Sendable {
   /// Start the operation, even if it won't execute.
   case run
-  /// Don't start the operation now. It will be offered again, and keeps its place.
+  /// Don't start the operation now. The queue offers the operation again, and it keeps its place.
   case park
 }
 
@@ -144,7 +144,7 @@ extension LayeredOperation {
   /// Releases the hold, if ``dependenciesDidFinish()`` hasn't.
   ///
   /// - Parameter leavesAhead: A Boolean value that indicates whether the operation is started ahead of others
-  ///   and without a slot, because it won't execute. It still waits for its dependencies.
+  ///   and without a slot, because it won't execute. The operation still waits for its dependencies.
   package func releaseReadinessHold(leavesAhead: Bool) {
     if let scheduler {
       scheduler.holdReleased(self, leavesAhead: leavesAhead)

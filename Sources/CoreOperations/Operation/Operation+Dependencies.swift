@@ -38,9 +38,9 @@ extension Operation {
         unsafe links.dependents.link(edge)
         return true
       }
-      // This operation may have finished in the meantime, before the edge was counted. Then it has unlinked
-      // the edges that were linked by then, and no edge may remain that outlives its membership. An operation
-      // that wasn't in a queue until now will be added to a queue later, and so counts this edge.
+      // This operation may have finished in the meantime, before the edge was counted. In that case it has
+      // unlinked the edges that were linked by then, and no edge may remain that outlives its membership. An
+      // operation that wasn't in a queue until now will be added to a queue later, and so counts this edge.
       if isLinked, self.life.current.phase != .created, withLinks({ $0.isClosed }) {
         isLinked = !dependency.withLinks { unsafe $0.dependents.unlink(edge) }
       }

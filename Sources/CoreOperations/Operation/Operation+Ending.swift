@@ -215,8 +215,8 @@ extension DependentList {
   ///
   /// This method is called with the lock of the list held, which keeps the dependents alive until they are
   /// retained. A dependent in a queue can't leave the queue with an open dependency before it has unlinked
-  /// itself, under this lock. It is retained before it is notified, because other threads may start, finish
-  /// and release it immediately.
+  /// itself, under this lock. The dependent is retained before it is notified, because other threads may
+  /// start, finish and release it immediately.
   ///
   /// A dependent that waits for other operations, or that isn't in a queue, is notified and not used
   /// afterwards, so it isn't retained. A dependent that isn't in a queue may be in deallocation, and waiting

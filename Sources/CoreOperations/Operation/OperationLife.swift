@@ -116,8 +116,8 @@ package struct OperationLife: Equatable, Sendable {
 
   /// Records a call of the default `start()`.
   ///
-  /// - Parameter isReady: A Boolean value that indicates whether all dependencies have finished. It is read
-  ///   only for an operation that is started manually and not cancelled.
+  /// - Parameter isReady: A Boolean value that indicates whether all dependencies have finished. The value is
+  ///   read only for an operation that is started manually and not cancelled.
   /// - Returns: The action of `start()`.
   package mutating func startCalled(isReady: Bool) -> StartAction {
     switch phase {

@@ -12,8 +12,8 @@ import Android
 package enum Processors {
   /// The number of threads that can compute at the same time; at least 1.
   ///
-  /// This is the number of processors in the affinity mask of the calling thread, or the quota of its control
-  /// groups, rounded up, if the quota is smaller.
+  /// The value is the number of processors in the affinity mask of the calling thread, or the quota of its
+  /// control groups, rounded up, if the quota is smaller.
   ///
   /// Threads inherit the mask of the thread that creates them.
   package static var available: Int {

@@ -3,8 +3,9 @@ import Synchronization
 
 /// Lets a simulation interrupt a thread whenever it is about to access shared state.
 ///
-/// This works only in debug builds, and only while a simulation requests it. A release build doesn't contain
-/// this code. A thread that holds a lock is never interrupted, so that no other thread has to wait for it.
+/// The interruption works only in debug builds, and only while a simulation requests it. A release build
+/// doesn't contain this code. A thread that holds a lock is never interrupted, so that no other thread has to
+/// wait for it.
 @usableFromInline
 package enum Preemption {
   /// A thread of a simulation.

@@ -156,7 +156,7 @@ package final class AsyncWait: Sendable {
   ///
   /// - Parameters:
   ///   - register: A closure that is called once before the task suspends, unless the task is cancelled
-  ///     already. It returns false if there is no need to wait.
+  ///     already. The closure returns false if there is no need to wait.
   ///   - unregister: A closure that is called if the task was cancelled while it waited.
   /// - Throws: `CancellationError` if the task was cancelled first.
   package func run(
