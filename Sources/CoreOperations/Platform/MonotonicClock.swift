@@ -11,7 +11,7 @@ import Android
 /// The system's clock that never goes backwards.
 package enum MonotonicClock {
   /// The nanoseconds since a moment that stays the same while the system runs.
-  static var nanoseconds: Int64 {
+  package static var nanoseconds: Int64 {
     #if canImport(Darwin)
     // Apple's CLOCK_MONOTONIC counts microseconds and has been seen to step back
     // (https://github.com/erlang/otp/issues/5825).

@@ -11,20 +11,31 @@ import Android
 /// The stream for messages to the person who runs the program.
 package enum StandardError {
   /// Writes a line, immediately and without a buffer.
-  package static func write(line: String) {
-    var text = line + "\n"
+  package static func write(line: String) { Output.send(line + "\n", to: STDERR_FILENO) }
+}
+
+/// Files and pipes that are open for writing.
+package enum Output {
+  /// Writes a text immediately, and in one call if the system takes all of it.
+  ///
+  /// If the descriptor doesn't block and is full, the thread waits for it for up to five seconds. Other
+  /// errors end the call, because there is no other place to report them.
+  package static func send(_ text: String, to descriptor: Int32) {
+    var text = text
     text.withUTF8 { bytes in
-      #if canImport(Darwin)
-      _ = unsafe Darwin.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #elseif canImport(Musl)
-      _ = unsafe Musl.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #elseif canImport(Glibc)
-      _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #elseif canImport(Android)
-      _ = unsafe Android.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
-      #else
-      #error("Add the system's write(_:_:_:) here.")
-      #endif
+      var (offset, pauses) = (0, 0)
+      while offset < bytes.count {
+        let rest = unsafe UnsafeBufferPointer(rebasing: bytes[offset...])
+        let count = unsafe write(descriptor, rest.baseAddress, rest.count)
+        if count >= 0 {
+          offset += count
+        } else if errno == EAGAIN, pauses < 500 {
+          pauses += 1
+          MonotonicClock.block(for: .milliseconds(10))
+        } else if errno != EINTR {
+          return
+        }
+      }
     }
   }
 }

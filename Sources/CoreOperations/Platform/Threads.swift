@@ -14,13 +14,12 @@ import Android
 import ObjectiveC
 #endif
 
-#if os(Linux) || os(Android)
 /// A thread that no other thread joins.
-enum DetachedThread {
+package enum DetachedThread {
   /// The minimum size of its stack.
   ///
-  /// The default of the system is 8 MiB with glibc, and 128 KiB with musl, where bodies of
-  /// operations would overflow it.
+  /// The default of the system is 8 MiB with glibc, 512 KiB on Apple's systems, and 128 KiB with
+  /// musl, where bodies of operations would overflow it.
   private static let leastStackSize = 1 << 20
 
   /// Starts a thread.
@@ -28,11 +27,7 @@ enum DetachedThread {
   /// - Parameter body: The code of the thread.
   /// - Returns: 0, or the error number with which the system refuses the thread: `EAGAIN` at a limit for the
   ///   threads or the memory of the process or its container.
-  static func launch(_ body: @escaping @Sendable () -> Void) -> Int32 {
-    final class Start {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
+  package static func launch(_ body: @escaping @Sendable () -> Void) -> Int32 {
     let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
     defer { unsafe attributes.deallocate() }
     let error = unsafe pthread_attr_init(attributes)
@@ -44,28 +39,39 @@ enum DetachedThread {
     if stackSize < leastStackSize {
       unsafe pthread_attr_setstacksize(attributes, leastStackSize)
     }
+    let start = unsafe Unmanaged.passRetained(Start(body))
+    #if canImport(Darwin)
+    var thread: pthread_t?
+    let begin: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
+      unsafe Start.run(argument)
+      return nil
+    }
+    #else
     #if canImport(Musl)
     var thread: pthread_t?
     #else
     var thread = pthread_t()
     #endif
-    let start = unsafe Unmanaged.passRetained(Start(body))
-    let result = unsafe pthread_create(
-      &thread,
-      attributes,
-      { argument in
-        guard let argument = unsafe argument else { return nil }
-        let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-        start.body()
-        return nil
-      },
-      start.toOpaque()
-    )
+    let begin: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+      if let argument = unsafe argument { unsafe Start.run(argument) }
+      return nil
+    }
+    #endif
+    let result = unsafe pthread_create(&thread, attributes, begin, start.toOpaque())
     if result != 0 { unsafe start.release() }
     return result
   }
+
+  private final class Start {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    static func run(_ argument: UnsafeMutableRawPointer) {
+      unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+    }
+  }
 }
-#endif
 
 #if os(Linux) || os(Android)
 /// The kernel's information about one thread: its processor time, and whether it sleeps.

@@ -32,6 +32,7 @@ package final class Scheduler: @unchecked Sendable {
     steppedCompletion = completionExecutor as? any SteppedExecutor
     self.completionExecutor = completionExecutor
     if source.isStepped { source.stepped?.didCreate(self) }
+    LiveQueues.created(self)
   }
 
   /// Where workers come from at this moment.
