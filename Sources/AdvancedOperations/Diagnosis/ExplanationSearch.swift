@@ -9,7 +9,9 @@ struct Finding {
   let operation: Operation
   let kind: Cause.Kind
   /// The text without what differs from operation to operation.
-  let words: () -> String
+  var words: () -> String
+  /// The same without the texts of errors, if it has any.
+  var wordsWithoutErrors: (() -> String)?
   /// What has to happen, of an operation or several, whose names it gets.
   let remedy: ((String) -> String)?
   var duration: Duration?
@@ -36,6 +38,13 @@ struct Finding {
       text: words() + time + ending,
       remedy: remedy?(name)
     )
+  }
+
+  /// The same finding without the texts of errors.
+  var withoutErrors: Finding {
+    var finding = self
+    finding.words = wordsWithoutErrors ?? words
+    return finding
   }
 
   /// What equal causes of several operations have in common; nil for a cause that only one operation
@@ -134,11 +143,12 @@ struct ExplanationSearch {
   /// Looks at some operations, and at all that keeps them.
   ///
   /// - Complexity: O(v + e), v the number of operations that are reached and e that of their waits.
-  init(from starts: [Operation]) {
+  init(from starts: [Operation], showsErrors: Bool = true) {
     for operation in starts { _ = place(operation, parent: nil) }
     var index = 0
     while index < nodes.count {
-      let findings = nodes[index].operation.findings()
+      var findings = nodes[index].operation.findings()
+      if !showsErrors { findings = findings.map(\.withoutErrors) }
       nodes[index].findings = findings
       for (number, finding) in findings.enumerated() {
         for operation in finding.next {
@@ -172,6 +182,22 @@ struct ExplanationSearch {
     return findings.groups.prefix(limit).map { findings.cause(of: $0) }
   }
 
+  /// What keeps some of the operations themselves, the longest causes first, and the number of all causes.
+  func longestCauses(of operations: [Operation], limit: Int) -> (causes: [Cause], count: Int) {
+    let findings = operations.flatMap { operation in
+      places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
+    }
+    let groups = findings.groups
+    let durations = groups.map { findings[$0[0]].duration ?? .zero }
+    let order = groups.indices.sorted { (durations[$1], $0) < (durations[$0], $1) }
+    return (order.prefix(limit).map { findings.cause(of: groups[$0]) }, groups.count)
+  }
+
+  /// The kind of the first cause that keeps an operation.
+  func kind(of operation: Operation) -> Cause.Kind? {
+    places[ObjectIdentifier(operation)].flatMap { nodes[$0].findings.first?.kind }
+  }
+
   /// A cause that leads nowhere else.
   struct Root {
     let cause: Cause
@@ -187,23 +213,37 @@ struct ExplanationSearch {
 
   /// The root causes, what doesn't go by itself first, then what is nearer.
   ///
-  /// - Parameter limit: The number of causes, at most. With a limit, a cycle is looked for on the ways to
-  ///   these, and where no root cause is reached; otherwise everywhere.
+  /// - Parameters:
+  ///   - limit: The number of causes, at most. With a limit, a cycle is looked for on the ways to
+  ///     these, and where no root cause is reached; otherwise everywhere.
+  ///   - size: The number of operations for which each operation stands. If it is given, the causes
+  ///     to which most operations lead come first.
+  ///   - select: Decides which causes are wanted; nil for all.
   /// - Returns: The causes, and the number of all.
-  func roots(limit: Int) -> Roots {
+  func roots(
+    limit: Int,
+    counting size: ((Operation) -> Int)? = nil,
+    select: ([StuckCauses.Sighting]) -> [Bool]? = { _ in nil }
+  ) -> Roots {
     var found: [(node: Int, finding: Finding)] = []
     for (index, node) in nodes.enumerated() {
       for finding in node.findings where finding.next.isEmpty { found.append((index, finding)) }
     }
     let findings = found.map(\.finding)
+    let loads = size.map { self.loads($0) }
     func sorted(_ groups: [[Int]]) -> [[Int]] {
       let ranks = groups.map { findings[$0[0]].kind.traits.rank }
-      let order = groups.indices.sorted { (-ranks[$0], $0) < (-ranks[$1], $1) }
+      let counts = groups.map { group in
+        loads.map { loads in group.reduce(0) { $0 + loads[found[$1].node] } } ?? 0
+      }
+      let order = groups.indices.sorted {
+        (-counts[$0], -ranks[$0], $0) < (-counts[$1], -ranks[$1], $1)
+      }
       return order.map { groups[$0] }
     }
     var groups = sorted(findings.groups)
     let ends = groups.prefix(limit).map { found[$0[0]].node }
-    let cycle = cycle(near: limit < .max ? ends : nil)
+    var cycle = cycle(near: limit < .max ? ends : nil)
     if let members = (cycle?.cause.involved).map(Set.init), !members.isEmpty {
       // To add what is in a cycle to a queue is of no use.
       groups = groups.compactMap { group in
@@ -214,11 +254,46 @@ struct ExplanationSearch {
         return left.isEmpty ? nil : left
       }
     }
+    let sightings = groups.map { group in
+      let first = findings[group[0]]
+      return StuckCauses.Sighting(
+        object: first.operation,
+        kind: first.kind,
+        duration: first.duration
+      )
+    }
+    if let isWanted = select(sightings) {
+      // The library ends cycles when they begin.
+      cycle = nil
+      groups = zip(groups, isWanted).compactMap { $1 ? $0 : nil }
+    }
     let others = groups.prefix(cycle == nil ? limit : max(limit - 1, 0)).map { group in
       Root(cause: findings.cause(of: group), nodes: group.map { found[$0].node })
     }
     let count = groups.count + (cycle == nil ? 0 : 1)
     return Roots(roots: (cycle.map { [$0] } ?? []) + others, count: count)
+  }
+
+  /// The number of operations that lead to each node, each counted for one node, to which its first wait
+  /// leads.
+  ///
+  /// - Complexity: O(v), where the exact numbers of all nodes take O(v · (v + e)).
+  private func loads(_ size: (Operation) -> Int) -> [Int] {
+    let (isNew, isOnWay) = (-1, -2)
+    var ends = [Int](repeating: isNew, count: nodes.count)
+    for start in nodes.indices {
+      var (way, node) = ([Int](), start)
+      while ends[node] == isNew {
+        ends[node] = isOnWay
+        way.append(node)
+        node = nodes[node].next.first ?? node
+      }
+      let end = ends[node] == isOnWay ? node : ends[node]
+      for node in way { ends[node] = end }
+    }
+    var loads = [Int](repeating: 0, count: nodes.count)
+    for (node, end) in ends.enumerated() { loads[end] += size(nodes[node].operation) }
+    return loads
   }
 
   /// Which of some operations wait because of others that have each root cause, directly or not.
@@ -241,6 +316,20 @@ struct ExplanationSearch {
       next = nodes[parent].parent
     }
     return path.reversed()
+  }
+
+  /// The way to a root cause from the operation that is farthest from it, without the root cause.
+  func longestWay(to root: Root) -> [Cause] {
+    var way: [Cause] = []
+    var steps = BackwardSearch(nodes.map(\.next)).steps(to: root.nodes)
+    while let (node, next) = steps.last, let next {
+      if let finding = nodes[node].findings.first(where: { $0.next.contains(nodes[next].operation) }
+      ) {
+        way.append(finding.cause)
+      }
+      while let (other, _) = steps.last, other != next { steps.removeLast() }
+    }
+    return way
   }
 
   /// A cycle that keeps some of the operations, or from which nothing else can be reached.
@@ -327,6 +416,23 @@ private struct BackwardSearch {
         free[node] += 1
       }
     }
+  }
+
+  /// The nodes that are some nodes or lead to them, the nearest first, each with the next one on its way.
+  func steps(to ends: [Int]) -> [(node: Int, next: Int?)] {
+    var isReached = [Bool](repeating: false, count: starts.count - 1)
+    for end in ends { isReached[end] = true }
+    var steps = ends.map { (node: $0, next: Int?.none) }
+    var index = 0
+    while index < steps.count {
+      let node = steps[index].node
+      for other in sources[starts[node]..<starts[node + 1]] where !isReached[other] {
+        isReached[other] = true
+        steps.append((other, node))
+      }
+      index += 1
+    }
+    return steps
   }
 
   /// Which nodes are some nodes or lead to them.

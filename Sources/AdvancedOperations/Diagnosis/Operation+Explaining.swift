@@ -90,15 +90,18 @@ extension Operation {
 extension OperationExplanation.Cause {
   /// A line of text about the cause.
   ///
-  /// - Parameter home: The queue that is explained, or that of the operation that is; nil if it is
-  ///   in none.
+  /// - Parameters:
+  ///   - home: The queue that is explained, or that of the operation that is; nil if it is in none.
+  ///   - namesQueue: Whether queues are named even if there is no such queue.
   /// - Returns: What is kept, with its queue if that is another one, and the cause.
-  func line(seenFrom home: OperationQueue?) -> String {
+  func line(seenFrom home: OperationQueue?, namesQueue: Bool = false) -> String {
     func end(_ name: String, _ operation: Operation) -> String {
       // A cause that is about a queue names it.
-      guard kind.traits.scope != .queue, let home, let queue = operation.homeQueue, queue !== home
+      guard kind.traits.scope != .queue, namesQueue || home != nil,
+        let queue = operation.homeQueue, queue !== home
       else { return name }
-      return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? "another queue"))"
+      let other = home == nil ? "an unnamed queue" : "another queue"
+      return "\(name) (in \(queue.givenName.map { "queue “\($0)”" } ?? other))"
     }
     if operations.count == 1 { return "\(end(name, operation)) \(text)" }
     // Operations of many groups may have the same name.
@@ -181,18 +184,21 @@ extension OperationQueue {
     return explanation(limit: limit)
   }
 
+  /// The name of the queue, and the settings that keep operations from their start.
+  final var heading: String {
+    let slots = maxConcurrentOperationCount
+    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= slots ? "limit \(slots)" : nil]
+      .compactMap { $0 }
+    return "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
+  }
+
   private final func explanation(limit: Int) -> OperationExplanation {
     let members = operations
     let search = ExplanationSearch(from: members)
     let found = search.roots(limit: limit)
     let path = found.roots.first.map { search.path(to: $0) } ?? []
     let executing = members.filter(\.isExecuting).count
-    let slots = maxConcurrentOperationCount
-    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= slots ? "limit \(slots)" : nil]
-      .compactMap { $0 }
-    let subject =
-      "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
-      + ": \(counted(members.count, "operation")), \(executing) executing"
+    let subject = "\(heading): \(counted(members.count, "operation")), \(executing) executing"
     var lines = [subject]
     let shown = found.roots.prefix(limit == .max ? 12 : limit)
     for (root, waiting) in zip(shown, search.waiting(for: shown, among: members)) {

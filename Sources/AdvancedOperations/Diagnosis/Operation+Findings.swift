@@ -15,7 +15,11 @@ extension Operation {
         )
       ]
     }
-    if isFinished { return [finding(.finished, "has finished\(self.endInWords)")] }
+    if isFinished {
+      var finding = finding(.finished, "has finished\(self.endInWords)")
+      finding.wordsWithoutErrors = { self.isCancelled ? "has finished: cancelled" : "has finished" }
+      return [finding]
+    }
     let waits = currentWaits
     return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
   }
@@ -102,12 +106,18 @@ extension AdvancedOperation {
     let look = look()
     switch look.state {
     case .finished:
-      let end = outcome?.inOneLine ?? "finished"
-      let text = "has finished\(remarkOfEnd): \(end)\(textOfSource)"
-      if !look.machine.hasBody { return [finding(.finished, text)] }
-      if isUndoing { return [finding(.finished, text + "; what its children did is being undone")] }
-      let children = childRunner?.openChildren ?? []
-      return [finding(.finished, text + "; its body goes on", next: children)]
+      let outcome = outcome
+      func findings(_ ending: String, next: [Operation] = []) -> [Finding] {
+        func text(_ end: String) -> String {
+          "has finished\(remarkOfEnd): \(end)\(textOfSource)\(ending)"
+        }
+        var finding = finding(.finished, text(outcome?.inOneLine ?? "finished"), next: next)
+        finding.wordsWithoutErrors = { text(outcome?.kind.rawValue ?? "finished") }
+        return [finding]
+      }
+      if !look.machine.hasBody { return findings("") }
+      if isUndoing { return findings("; what its children did is being undone") }
+      return findings("; its body goes on", next: childRunner?.openChildren ?? [])
     case .finishing:
       let waits = layerWaits(.execution)
       if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }
@@ -148,6 +158,7 @@ extension AdvancedOperation {
     if isUndoing { return [undoingFinding(.executing)] }
     if let pause, pause.end > look.now {
       var finding = finding(.retry, pause.text(at: look.now))
+      finding.wordsWithoutErrors = { pause.text(at: look.now, showsErrors: false) }
       finding.duration = look.duration(since: pause.begin)
       finding.isDurationShown = false
       finding.error = pause.error

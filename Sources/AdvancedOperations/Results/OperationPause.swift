@@ -37,12 +37,13 @@ final class OperationPause: Sendable {
   }
 
   /// For people: why, and how long still.
-  func text(at now: Duration) -> String {
+  func text(at now: Duration, showsErrors: Bool = true) -> String {
     let rest = max(end.saturatingSubtracting(now), .zero).readable
     switch reason {
     case .failedAttempt(let number, let failures):
-      let summary = OperationFailure(elements: failures).summary(limit: 1)
-      return "waits: attempt \(number) failed (\(summary)); tries again in \(rest)"
+      let summary =
+        showsErrors ? " (\(OperationFailure(elements: failures).summary(limit: 1)))" : ""
+      return "waits: attempt \(number) failed\(summary); tries again in \(rest)"
     case .endedRound(let number):
       return "waits: round \(number) has ended; begins the next in \(rest)"
     }

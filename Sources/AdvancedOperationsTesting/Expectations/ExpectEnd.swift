@@ -1,0 +1,67 @@
+import AdvancedOperations
+import CoreOperations
+import Dispatch
+
+/// Expects that code of a test ends within a time, and otherwise fails with a report of all operations.
+///
+/// A test that hangs says why, in Swift Testing and in XCTest:
+///
+/// ```swift
+/// try await expectEnd(within: .seconds(60)) {
+///   let queue = AdvancedOperationQueue(name: "imports")
+///   queue.addOperation(work)
+///   try await queue.untilAllOperationsAreFinished()
+/// }
+/// ```
+///
+/// The time is real. In a simulation, use `simulation.run { }`, which reports a hang without waiting.
+///
+/// When the time is over, the function creates the report, cancels the task of the body, and throws. It
+/// doesn't wait for the body, because a body that awaits a lost continuation never ends. Swift Testing's
+/// `.timeLimit` cancels the test, and reports nothing about operations. Choose a shorter time here. A cancelled
+/// test cancels the body, and the time still applies.
+///
+/// - Parameters:
+///   - limit: The time that the body may take.
+///   - fileID: Where this is called.
+///   - line: The line of that.
+///   - body: The code. The report contains queues that it creates, and earlier queues that are recorded by
+///     `OperationDiagnostics`. Texts of errors are shown.
+/// - Returns: The value of the body.
+/// - Throws: ``ExpectationFailure`` if the time is over, and the error of the body.
+public func expectEnd<Value: Sendable>(
+  within limit: Duration,
+  fileID: String = #fileID,
+  line: Int = #line,
+  _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  OperationDiagnostics.startRecording()
+  let task = Task { try await body() }
+  let hasEnded = DispatchSemaphore(value: 0)
+  return try await withTaskCancellationHandler {
+    try await withCheckedThrowingContinuation { continuation in
+      let resume = RemovableClosure<@Sendable (Result<Value, any Error>) -> Void> {
+        continuation.resume(with: $0)
+      }
+      Task {
+        let result = await task.result
+        hasEnded.signal()
+        resume.take()?.call(result)
+      }
+      // The threads of tasks may be blocked by the code that hangs.
+      _ = DetachedThread.launch {
+        if hasEnded.wait(timeout: .now() + limit / .seconds(1)) == .success { return }
+        let report = OperationDiagnostics.makeReport(showsErrors: true)
+        let failure = ExpectationFailure(
+          "The code hasn't ended after \(limit.readable).\n\(report)",
+          fileID: fileID,
+          line: line
+        )
+        resume.take()?.call(.failure(failure))
+        task.cancel()
+      }
+    }
+  } onCancel: {
+    task.cancel()
+  }
+}
