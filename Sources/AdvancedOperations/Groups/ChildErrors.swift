@@ -67,7 +67,7 @@ package struct ChildErrors {
     return OperationFailure(elements: elements, notRunCount: notRunCount)
   }
 
-  // MARK: Many
+  // MARK: Many reports
 
   /// Takes out the reports if there are so many that some of them have to be left out.
   ///

@@ -234,7 +234,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   public final override func execute() {
     // The queue is created first, because the name may be an override, which can run any code.
     let queue = makeQueue()
-    // The state machine decides together whether the children run and how the group ends.
+    // The state machine decides in one step whether the children run or another end of the group came first.
     guard withCore({ $0.machine.childrenDue() }) else { return }
     bodyBegan()
     begin(in: queue, isLeaving: false)

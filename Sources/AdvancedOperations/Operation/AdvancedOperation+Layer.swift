@@ -3,7 +3,7 @@ package import CoreOperations
 /// The requirements of ``LayeredOperation``, through which the queue reads and controls an advanced
 /// operation.
 extension AdvancedOperation: LayeredOperation {
-  // MARK: On its way into a queue
+  // MARK: Enqueueing
 
   package final func willEnqueue(in queue: OperationQueue) -> AdmissionTerms {
     // The manual start has already done the following steps.
@@ -65,7 +65,7 @@ extension AdvancedOperation: LayeredOperation {
     }
   }
 
-  // MARK: Its turn
+  // MARK: Starting
 
   package final func decideStart() -> StartDecision { takeClaims() }
   package final func grantedStartBegins() { evaluateAgain() }
@@ -118,7 +118,7 @@ extension AdvancedOperation: LayeredOperation {
 
   package final func breakCycle(_ cycle: [Operation]) -> Bool { breakCycleOfClaims(cycle) }
 
-  // MARK: What it waits for
+  // MARK: Waits
 
   /// The group that the operation is a child of, until the group executes.
   package final var awaitedParent: Operation? {

@@ -133,8 +133,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call `finish()`
   /// soon. With ``CancellationPolicy/finishImmediately`` the end is already decided, and
   /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. If the cancel comes while
-  /// observers are notified of the start, it may not have been called yet. This hook is called without a lock
-  /// held, after observers were notified of the cancel. Overrides need not call `super`.
+  /// observers are notified of the start, `execute()` may not have been called yet. This hook is called
+  /// without a lock held, after observers were notified of the cancel. Overrides need not call `super`.
   ///
   /// - Parameter errors: The value of ``errors`` at the time of the cancel.
   open func cancelled(withErrors errors: [any Error]) {}
@@ -157,6 +157,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// other operations.
   var valueOfVoid: (any Sendable)? { nil }
   /// Releases the objects that the work needed.
+  ///
+  /// This method is called when the operation is idle, or when a simulation has abandoned the operation,
+  /// which may be executing then.
   func releaseResources() {}
 
   // MARK: Operation
@@ -256,7 +259,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   // MARK: Attaching
 
-  /// The policy for the number of conditions that are evaluated.
+  /// The policy that determines which conditions are evaluated.
   ///
   /// Changes after the operation was enqueued are ignored.
   public final var conditionPolicy: ConditionPolicy {
@@ -271,7 +274,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Adds a condition that must be satisfied before the operation executes.
   ///
   /// Conditions are evaluated when the dependencies have finished. All of them are evaluated at the same time
-  /// unless the ``conditionPolicy`` is different.
+  /// unless the ``conditionPolicy`` is ``ConditionPolicy/stopAtFirstFailure``.
   ///
   /// - Parameter condition: The condition, which is retained until the operation has finished.
   /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled. The condition of
@@ -387,7 +390,7 @@ extension AdvancedOperation {
     case whenFinishIsCalled
   }
 
-  /// The policy for the number of conditions that are evaluated.
+  /// The policy that determines which conditions are evaluated.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive

@@ -149,7 +149,7 @@ package struct OperationStateMachine: Sendable {
     decideOutcome()
   }
 
-  // MARK: Before
+  // MARK: Before the start
 
   /// The machine's answer to a condition, a claim or a journal that is added.
   package enum AddAction: Equatable, Sendable {

@@ -79,7 +79,7 @@ final class QueueDrain: ArrivalGate {
     return OperationQueueClosed(queue: queue.label, cause: .addedLate)
   }
 
-  // MARK: The end
+  // MARK: Ending
 
   /// Cancels the operations that have not ended; only the first call takes effect.
   func cutShort(in queue: OperationQueue, because cause: OperationQueueClosed.Cause) {

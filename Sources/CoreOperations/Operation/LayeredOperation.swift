@@ -78,10 +78,9 @@ package protocol LayeredOperation: Operation {
   /// Cancels the operation, and holds its events until ``deliverEvents()`` is called.
   func cancelSilently(reason: (any Error)?)
   /// Breaks a cycle of waits that includes a wait of this operation, if the layer has a better way than
-  /// cancelling an operation.
+  /// making the last operation leave.
   ///
-  /// The first and the last element of the cycle are the same operation. Otherwise the core makes the last
-  /// operation leave.
+  /// The first and the last element of the cycle are the same operation.
   ///
   /// - Returns: Whether the cycle was broken, by this call or by other code.
   func breakCycle(_ cycle: [Operation]) -> Bool

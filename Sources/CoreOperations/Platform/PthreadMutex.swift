@@ -78,9 +78,9 @@ struct PthreadLocked<Value>: ~Copyable, @unchecked Sendable {
 /// `Mutex` spins for up to a thousand pauses, some 50 µs, before the kernel puts its thread to sleep. If more
 /// threads than processors need the lock of a queue, its holder is often a thread that doesn't run. The other
 /// threads then wasted two thirds of the machine's time (cpu-clock profile, a load of 6 on 2 cores). The
-/// adaptive mutex of glibc adapts its spinning to earlier waits, and spins for at most a tenth of that time.
-/// The adaptive mutex was twice as fast in this case, and as fast as `Mutex` on a machine that is otherwise
-/// idle.
+/// adaptive mutex of glibc adapts its spinning to earlier waits, and spins for at most a tenth of the time of
+/// `Mutex`. The adaptive mutex was twice as fast in this case, and as fast as `Mutex` on a machine that is
+/// otherwise idle.
 ///
 /// In debug builds it is a ``Locked``, which traps when its own thread locks it again. It is also a
 /// ``Locked`` on systems without a better mutex.
