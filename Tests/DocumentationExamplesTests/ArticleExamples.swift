@@ -246,6 +246,23 @@ private struct Client: Sendable {
   try expectShown(print, in: "LimitOfOne")
 }
 
+@Test func `Limit of one: a body releases its slot while it awaits`() async throws {
+  let print = Lines()
+
+  let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
+  let album = ResultOperation(name: "album") {
+    print("album begins")
+    let photo = ResultOperation(name: "photo") { print("photo") }
+    try await releasingSlot { try await queue.run(photo) }
+    print("album continues")
+  }
+  let report = ResultOperation(name: "report") { print("report") }
+  queue.addOperations([album, report])
+
+  try await queue.untilAllOperationsAreFinished()
+  try expectShown(print, in: "LimitOfOne")
+}
+
 private final class Insert: AdvancedOperation, @unchecked Sendable {
   init(_ row: Int) {
     super.init()

@@ -173,9 +173,34 @@ private let tiles = [Tile(), Tile(), Tile()]
     do { try await second.untilFinished() } catch { caught("\(error)") }
   }
   // These operations wait for each other in a cycle, so none of them can run:
-  // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
+  // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits, or
+  // await inside of releasingSlot { } in the body of AsyncBlockOperation.
 
   try await queue.untilAllOperationsAreFinished()
-  #expect(caught.all.map { $0.contains("AsyncBlockOperation → BlockOperation →") } == [true])
+  #expect(
+    caught.all == [
+      "These operations wait for each other in a cycle, so none of them can run: "
+        + "AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits, or "
+        + "await inside of releasingSlot { } in the body of AsyncBlockOperation."
+    ]
+  )
   #expect(second.isFinished && !second.isCancelled)
+}
+
+@Test func `releasingSlot: a body awaits an operation that needs its slot`() async throws {
+  let print = Lines()
+
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  queue.addOperation {
+    let second = BlockOperation { print("second") }
+    queue.addOperation(second)
+    try? await releasingSlot { try await second.untilFinished() }
+    print("the first continues")
+  }
+  // second
+  // the first continues
+
+  try await queue.untilAllOperationsAreFinished()
+  #expect(print.all == ["second", "the first continues"])
 }

@@ -36,6 +36,18 @@ import Testing
   try expectShown(print, in: "AsyncAwait")
 }
 
+@Test func `Async/await: a body that releases its slot while it awaits`() async throws {
+  let print = Lines()
+
+  let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
+  let outer = ResultOperation(name: "outer") {
+    let inner = ResultOperation(name: "inner") { 1 }
+    return try await releasingSlot { try await queue.run(inner) } + 1
+  }
+  print(try await queue.run(outer))
+  try expectShown(print, in: "AsyncAwait")
+}
+
 @Test func `Async/await: a task that is cancelled`() async throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -89,3 +89,72 @@ import Testing
     await live.ended()
   }
 }
+
+@Suite(.heavy, .serialized) struct `AdvancedStress: slots that are released in bodies` {
+  /// A body that awaits operations of its queue without its slot, at several levels.
+  private static func operation(
+    depth: Int,
+    in queue: AdvancedOperationQueue,
+    _ inside: CoreStress.Tally,
+    _ suspends: Bool
+  ) -> ResultOperation<Int> {
+    ResultOperation {
+      // What is cancelled may go on without a slot.
+      let own = AdvancedOperation.current
+      func work() async {
+        if own?.isCancelled == true { return }
+        inside.add()
+        if suspends { await Task.yield() }
+        inside.add(-1)
+      }
+      await work()
+      var sum = 1
+      if depth > 0 {
+        sum += try await releasingSlot {
+          try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2 {
+              group.addTask {
+                try await releasingSlot {
+                  try await queue.run(operation(depth: depth - 1, in: queue, inside, suspends))
+                }
+              }
+            }
+            return try await group.reduce(0, +)
+          }
+        }
+      } else {
+        await releasingSlot { if suspends { await Task.yield() } }
+      }
+      await work()
+      return sum
+    }
+  }
+
+  @Test func `limits hold, everything ends, and all is taken again`() async throws {
+    var random = CoreStress.Random(seed: 1)
+    for round in 0..<CoreStress.scaled(60) {
+      let queue = AdvancedOperationQueue()
+      let limit = 1 + round % 3
+      queue.maxConcurrentOperationCount = limit
+      let inside = CoreStress.Tally()
+      var operations: [ResultOperation<Int>] = []
+      for _ in 0..<20 {
+        let depth = Int.random(in: 0...3, using: &random)
+        let operation = Self.operation(depth: depth, in: queue, inside, random.chance(50))
+        queue.addOperation(operation)
+        operations.append(operation)
+        if random.chance(15) { operations.randomElement(using: &random)?.cancel() }
+        if random.chance(5) {
+          queue.isSuspended = true
+          queue.isSuspended = false
+        }
+      }
+      try await queue.untilAllOperationsAreFinished()
+      #expect(inside.peak <= limit)
+      #expect(inside.now == 0)
+      for operation in operations { #expect(operation.isFinished) }
+      let last = ResultOperation { 1 }
+      #expect(try await queue.run(last) == 1)
+    }
+  }
+}

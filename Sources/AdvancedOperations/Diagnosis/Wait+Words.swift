@@ -34,7 +34,16 @@ extension Operation {
         limit == 0
         ? "the limit of queue “\(queue.label)” has to be raised"
         : others.isEmpty ? "the barrier of queue “\(queue.label)” has to return" : nil
-      return finding(.limit, text(), remedy: remedy.map { text in { _ in text } }, next: others)
+      let isAgain = takesSlotAgain
+      return finding(
+        .limit,
+        isAgain
+          ? "waits to take its slot of queue “\(queue.label)” again, "
+            + OperationWaitCause.reasonForNoSlot(limit: limit, holders: others)
+          : text(),
+        remedy: remedy.map { text in { _ in text } },
+        next: others
+      )
     case .readiness:
       return finding(.notReady, text(), remedy: { "\($0) has to report that it is ready" })
     case .worker: return finding(.worker, text())
@@ -65,6 +74,13 @@ extension Operation {
         next: others
       )
     }
+  }
+}
+
+extension Operation {
+  /// Whether a wait for a slot is that of a body which has released its slot.
+  private final var takesSlotAgain: Bool {
+    isExecuting && (self as? AdvancedOperation)?.attemptTurn == nil
   }
 }
 

@@ -49,7 +49,9 @@ extension AdvancedOperation {
       withdrawClaims()
       leaveAhead()
     case .decided: break
-    case .stopBody: follow { self.stopBody() }
+    case .stopBody:
+      cancelReachesBody()
+      follow { self.stopBody() }
     }
     propertiesMayHaveChanged()
     deliver()

@@ -383,8 +383,11 @@ extension Scheduler {
     case .goOn:
       // The resumption is recorded before the operation's code runs, because from here on that code may delay
       // others.
-      state.withLock { $0.wentOn(Member(operation)) }
-      operation.layer?.turnCameAgain()
+      switch state.withLock({ $0.wentOn(Member(operation)) }) {
+      case .layer: operation.layer?.turnCameAgain()
+      case .body(let wait): wait?.finish()
+      case .nothing: break
+      }
       return false
     case .callStart:
       context.work = unsafe .operation(.passUnretained(operation), isAhead: isAhead, .running)

@@ -195,6 +195,10 @@ extension LayeredOperation {
   /// The operation may still resume, if it already has a slot for that.
   package func abandonTurn() { scheduler?.turnAbandoned(self) }
 
+  /// The operation was cancelled while it executes: if its body waits to take its slot again, the
+  /// body continues without one.
+  package func cancelReachesBody() { scheduler?.cancelledWhileExecuting(self) }
+
   /// Keeps slot and membership after the end.
   package func holdUntilIdle() { scheduler?.idleHold(self, isHeld: true) }
 

@@ -2,8 +2,10 @@
 extension Operation {
   /// Cancels the operation with the reason that ``cancellationReason`` then returns.
   final func cancelAsRequested(reason: (any Error)?) {
-    if flagAsCancelled(reason: reason) == .leaveAhead {
-      withLinks { $0.scheduler }?.leavesAhead(self)
+    switch flagAsCancelled(reason: reason) {
+    case .leaveAhead: scheduler?.leavesAhead(self)
+    case .flagged: scheduler?.cancelledWhileExecuting(self)
+    case .ignore, .again, .askWhetherFinished: break
     }
     valuesMayHaveChanged()
   }

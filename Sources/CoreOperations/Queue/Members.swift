@@ -51,6 +51,9 @@ struct SchedulingFields {
     static let pausesOnReturn = Flags(rawValue: 1 << 10)
     /// That pause is over already.
     static let isPauseOver = Flags(rawValue: 1 << 11)
+    /// Its body has released its slot, and doesn't have it again; ``SchedulerState/releases`` has
+    /// the release.
+    static let hasReleasedSlot = Flags(rawValue: 1 << 12)
   }
 
   /// Its end was reported.
@@ -122,6 +125,8 @@ struct Member: Equatable, @unchecked Sendable {
     }
   }
 
+  /// Tells the operation from others while it is a member.
+  var identity: ObjectIdentifier { use { ObjectIdentifier($0) } }
   var progress: OperationReadiness.Progress { use { $0.readiness.current.progress } }
   var isCancelled: Bool { use { $0.isCancelledFlag } }
   var isLayered: Bool { use { $0.isLayered } }

@@ -269,7 +269,9 @@ package final class Scheduler: @unchecked Sendable {
 
   // MARK: Pauses
 
-  func pauseBegan(_ operation: Operation) { update { $0.pauseBegan(Member(operation)) } }
+  func pauseBegan(_ operation: Operation) {
+    update { $0.pauseBegan(Member(operation)) }?.finish()
+  }
   func pauseEnded(_ operation: Operation) {
     update { $0.pauseEnded(Member(operation)) }
     RunTimeCycles.checkPaused(operation)
@@ -335,7 +337,7 @@ package final class Scheduler: @unchecked Sendable {
 
   @discardableResult
   @inline(__always)
-  private func update<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
+  func update<Result>(_ body: (inout SchedulerState) -> Result) -> Result {
     let (result, source) = state.withLock { state in
       let result = body(&state)
       tellLingering(&state)
@@ -369,7 +371,11 @@ package final class Scheduler: @unchecked Sendable {
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker.take() { requestWorker(from: source) }
-    if let operation = effects.waitsForNextTurn.take() { RunTimeCycles.checkPaused(operation) }
+    switch effects.pause.take() {
+    case nil: break
+    case .waitsForNextTurn(let operation): RunTimeCycles.checkPaused(operation)
+    case .isOver(let wait): wait.finish()
+    }
     if let operation = effects.grantToReturn.take() {
       operation.layer?.returnGrant()
     }

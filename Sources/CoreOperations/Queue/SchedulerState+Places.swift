@@ -202,12 +202,25 @@ extension SchedulerState {
   ///
   /// The worker that has started it may not have reported yet, and relies on the operation until
   /// then; its report begins the pause.
-  mutating func pauseBegan(_ member: Member) {
-    if self[member].isFinished { return }
-    if self[member, .isOnStack] {
+  ///
+  /// - Returns: A call in its body that has released the slot before, and waits for it.
+  mutating func pauseBegan(_ member: Member) -> AsyncWait? {
+    if self[member].isFinished { return nil }
+    beginPause(of: member)
+    return forgetRelease(of: member)
+  }
+
+  /// Begins a pause of an operation that executes, or waits for its turn after another pause.
+  mutating func beginPause(of member: Member) {
+    switch self[member].placement {
+    case .started where self[member, .isOnStack]:
       self[member, .pausesOnReturn] = true
-    } else if self[member].placement == .started {
-      pause(member)
+      self[member, .isPauseOver] = false
+    case .started: pause(member)
+    case .ready, .parked: turnAbandoned(member)
+    case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .paused, .ending,
+      .gone:
+      break
     }
   }
 
@@ -229,7 +242,7 @@ extension SchedulerState {
     pause(member)
     guard isOver else { return }
     pauseEnded(member)
-    effects.waitsForNextTurn = member.operation
+    effects.pause = .waitsForNextTurn(member.operation)
   }
 
   private mutating func pause(_ member: Member) {
@@ -251,8 +264,22 @@ extension SchedulerState {
     }
   }
 
+  /// What goes on in the next turn of an operation.
+  enum Resumption {
+    /// The next attempt, which the layer begins.
+    case layer
+    /// The body, which has released the slot and waits for it; nil if the body didn't wait.
+    case body(AsyncWait?)
+    /// Nothing: another pause has begun since, and the report of the worker begins it.
+    case nothing
+  }
+
   /// The operation goes on in its next turn.
-  mutating func wentOn(_ member: Member) { self[member, .isPaused] = false }
+  mutating func wentOn(_ member: Member) -> Resumption {
+    self[member, .isPaused] = false
+    if self[member, .pausesOnReturn] { return .nothing }
+    return self[member, .hasReleasedSlot] ? .body(forgetRelease(of: member)) : .layer
+  }
 
   /// Whether nothing that is waited for before the start keeps the operation; nothing does after
   /// it.

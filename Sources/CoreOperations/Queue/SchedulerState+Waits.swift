@@ -86,6 +86,8 @@ extension SchedulerState {
   /// Whether an operation needs something of the queue that it hasn't got.
   private func isWaiting(_ member: Member) -> Bool {
     if self[member, .holdsSlot] || self[member, .leavesAhead] { return false }
+    // While its body awaits, the operation needs nothing yet. It can't end without a slot, though.
+    if self[member, .hasReleasedSlot] { return !member.isCancelled }
     switch self[member].placement {
     case .started, .granted, .paused, .ending, .gone: return false
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .ready, .parked: return true

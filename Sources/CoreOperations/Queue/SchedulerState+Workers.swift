@@ -16,12 +16,21 @@ extension SchedulerState {
     var garbage: Operation?
     /// Have the layer return what a start was granted with: a dependency came before it.
     var grantToReturn: Operation?
-    /// Look whether a cycle is completed by its wait for its next turn, which has just begun.
-    var waitsForNextTurn: Operation?
+    /// What has become of the pause of an operation.
+    var pause: Pause?
     /// The queue is empty.
     var idle: Idle?
 
     init() {}
+  }
+
+  /// What is to be done about a pause.
+  enum Pause {
+    /// Look whether a cycle is completed by the operation's wait for its next turn, which has just
+    /// begun.
+    case waitsForNextTurn(Operation)
+    /// Resume the body, which waits for a slot, because the operation has ended.
+    case isOver(AsyncWait)
   }
 
   struct Idle {
@@ -187,7 +196,9 @@ extension SchedulerState {
     }
     self[member, .isNudged] = false
     if member.isKnown { return start(member, .known) }
-    let isAsked = !member.isLayered || member.use { $0.isAskedAtStart }
+    // A body that takes its slot again has its claims, and the conditions were satisfied.
+    let isAsked =
+      (!member.isLayered || member.use { $0.isAskedAtStart }) && !self[member, .hasReleasedSlot]
     return start(member, isAsked ? .asked : .unasked)
   }
 
@@ -292,7 +303,10 @@ extension SchedulerState {
 
   /// The start of an operation returned; one that is over leaves.
   mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
-    if isEnd { move(member, to: .ending) }
+    if isEnd {
+      move(member, to: .ending)
+      endRelease(of: member, &effects)
+    }
     settled(member, &effects)
     if self[member, .pausesOnReturn] { pauseDue(member, &effects) }
   }

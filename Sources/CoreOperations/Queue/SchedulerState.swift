@@ -51,6 +51,8 @@ struct SchedulerState {
   /// Whether closures may be taken in as they are: whether no class of the program overrides how
   /// they are added.
   var keepsClosures = false
+  /// The slots that bodies have released while they await, by operation.
+  var releases: [ObjectIdentifier: SlotRelease] = [:]
   /// Looks at new members before anything happens to them; stays set.
   var gate: (any ArrivalGate)?
 
@@ -187,7 +189,14 @@ struct SchedulerState {
     if isHeldUntilIdle { self[member, .isHeldUntilIdle] = true }
     self[member, .hasCompletion] = hasCompletion
     move(member, to: .ending)
+    endRelease(of: member, &effects)
     settled(member, &effects)
+  }
+
+  /// The operation has ended: if its body waits for its slot, the body continues without one.
+  mutating func endRelease(of member: Member, _ effects: inout Effects) {
+    guard self[member, .hasReleasedSlot] else { return }
+    effects.pause = forgetRelease(of: member).map { .isOver($0) }
   }
 
   /// The completion block of the operation returned.

@@ -136,6 +136,7 @@ extension SchedulerState {
       // The array has a reference too, so this isn't the last one.
       _ = member.released()
     }
+    releases = [:]
     ready = ReadyLine()
     slotless = ReadyLine()
     granted = ReadyLine()
@@ -181,6 +182,7 @@ extension SchedulerState {
       numbers.append(UInt64(operation.readiness.current.rawValue))
       let bits = UInt64(fields.flags.rawValue)
       numbers.append(bits << 16 | UInt64(fields.level) << 8 | UInt64(fields.placement.rawValue))
+      if let release = releases[ObjectIdentifier(operation)] { numbers.append(release.fingerprint) }
     }
     numbers.append(.max)
     numbers += service.few().map { number($0.operation) }

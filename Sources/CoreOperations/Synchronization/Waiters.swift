@@ -166,25 +166,35 @@ package final class AsyncWait: Sendable {
     try Task.checkCancellation()
     guard register(self) else { return }
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state -> Result<Void, any Error>? in
-          switch state {
-          case .fresh:
-            state = .suspended(continuation)
-            return nil
-          case .suspended: trap("one wait was begun twice")
-          case .ended(nil): return .success(())
-          case .ended(let error?): return .failure(error)
-          }
-        }
-        if let result { continuation.resume(with: result) }
-      }
+      try await suspend()
     } onCancel: {
       // The runtime holds a lock of the task here.
       uninterrupted {
         cancel()
         unregister(self)
       }
+    }
+  }
+
+  /// Suspends the task until ``finish()`` was called, even if the task is cancelled.
+  func untilFinished() async {
+    // Only `cancel()` ends it with an error, and nothing calls that here.
+    try? await suspend()
+  }
+
+  private func suspend() async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      let result = state.withLock { state -> Result<Void, any Error>? in
+        switch state {
+        case .fresh:
+          state = .suspended(continuation)
+          return nil
+        case .suspended: trap("one wait was begun twice")
+        case .ended(nil): return .success(())
+        case .ended(let error?): return .failure(error)
+        }
+      }
+      if let result { continuation.resume(with: result) }
     }
   }
 }

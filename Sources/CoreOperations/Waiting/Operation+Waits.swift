@@ -105,8 +105,8 @@ extension Operation {
   /// What the operation's next turn after a pause needs; nothing if it waits for none, or was
   /// cancelled and ends without it.
   final func waitsBeforeTurn() -> [Wait] {
-    guard let layer, !isCancelledFlag else { return [] }
-    return waitsInQueue() + layer.layerWaits(.turn)
+    if isCancelledFlag { return [] }
+    return waitsInQueue() + (layer?.layerWaits(.turn) ?? [])
   }
 
   /// What has to come before the operation can end.
@@ -117,6 +117,18 @@ extension Operation {
     if let layer { waits += layer.layerWaits(.execution) }
     if !hasBegun { waits += waitsBeforeStart() }
     return waits
+  }
+
+  /// Whether another operation needs nothing of this one but the slot that this one holds while its
+  /// body awaits.
+  final func couldReleaseSlot(for other: Operation) -> Bool {
+    let awaits = withLinks { links in
+      links.extra?.ownWaits.contains { $0.isBinding && !$0.blocksThread } == true
+    }
+    guard awaits, other.waitsInQueue(for: { $0.isForSlot && $0.operations.contains(self) }) else {
+      return false
+    }
+    return !other.waitsBeforeStart(includingQueue: false).contains { $0.operations.contains(self) }
   }
 
   // MARK: For people
@@ -133,8 +145,7 @@ extension Operation {
     switch life.current.phase {
     case .finished, .ended: []
     case .started, .executing:
-      (waitsOfCode() + (isLayered ? waitsInQueue(isLaterIncluded: false) : []))
-        .filter(\.isCurrent)
+      (waitsOfCode() + waitsInQueue(isLaterIncluded: false)).filter(\.isCurrent)
     case .created: waitsForUnfinished() + [Wait(.enqueueing)]
     case .enqueued:
       withLinks { $0.scheduler }.map { _ in

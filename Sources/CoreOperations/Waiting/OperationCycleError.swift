@@ -8,7 +8,8 @@
 ///   do { try await second.untilFinished() } catch { caught("\(error)") }
 /// }
 /// // These operations wait for each other in a cycle, so none of them can run:
-/// // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits.
+/// // AsyncBlockOperation → BlockOperation → AsyncBlockOperation. Remove one of these waits, or
+/// // await inside of releasingSlot { } in the body of AsyncBlockOperation.
 /// ```
 ///
 /// A cycle is found when its last wait begins. There are three cases:
@@ -41,11 +42,24 @@ public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
   /// The labels of the operations along the cycle; the first label is also the last one.
   public var path: [OperationLabel]
 
+  /// The operation whose body awaits while it holds a slot that another operation of the cycle needs.
+  ///
+  /// If the body awaits inside of ``releasingSlot(_:)``, there is no cycle. The label is nil if a
+  /// released slot doesn't break the cycle.
+  public var slotHolder: OperationLabel?
+
   package init(path: [OperationLabel]) { self.path = path }
 
-  /// A sentence that contains the path.
+  init(_ cycle: WaitSearch.Cycle) {
+    path = cycle.labels
+    slotHolder = cycle.slotHolder?.nameAndTag
+  }
+
+  /// A sentence that contains the path, and the remedies.
   public var description: String {
     "These operations wait for each other in a cycle, so none of them can run: "
-      + path.map(\.name).joined(separator: " → ") + ". Remove one of these waits."
+      + path.map(\.name).joined(separator: " → ") + ". Remove one of these waits"
+      + (slotHolder.map { ", or await inside of releasingSlot { } in the body of \($0.name)." }
+        ?? ".")
   }
 }

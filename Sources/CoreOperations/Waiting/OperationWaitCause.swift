@@ -60,10 +60,8 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
         : "waits behind a barrier of queue “\(queue.label)”, which waits for "
           + Self.list(operations)
     case .limit(let queue, let limit, let holders):
-      limit == 0
-        ? "waits for a slot of queue “\(queue.label)”, whose limit is 0"
-        : "waits for a slot of queue “\(queue.label)”, whose limit of \(limit) is used up by "
-          + (holders.isEmpty ? "a barrier" : Self.list(holders))
+      "waits for a slot of queue “\(queue.label)”, "
+        + Self.reasonForNoSlot(limit: limit, holders: holders)
     case .notReady: "is not ready"
     case .mainThread(let label):
       "waits for the main thread, which is blocked by a wait for \(label)"
@@ -72,6 +70,14 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
         + (queue.scheduler.source.isShortOfThreads ? ": the system refuses more threads" : "")
     case .awaiting(let operations): "has code that waits for \(Self.list(operations))"
     }
+  }
+
+  /// Why there is no slot, to go on after the name of the queue.
+  package static func reasonForNoSlot(limit: Int, holders: [Operation]) -> String {
+    limit == 0
+      ? "whose limit is 0"
+      : "whose limit of \(limit) is used up by "
+        + (holders.isEmpty ? "a barrier" : Self.list(holders))
   }
 
   /// The names of the first few, and how many more there are.

@@ -30,9 +30,9 @@ package enum OwnWaits {
   ///
   /// - Throws: ``OperationCycleError`` if the target waits for that operation.
   package static func begin(for target: WaitTarget) throws(OperationCycleError) -> Token {
-    switch register(target) {
+    switch register(target, blocksThread: false) {
     case .success(let token): token
-    case .failure(let cycle): throw OperationCycleError(path: cycle.labels)
+    case .failure(let cycle): throw OperationCycleError(cycle)
     }
   }
 
@@ -40,13 +40,19 @@ package enum OwnWaits {
   ///
   /// Of several waits that complete a cycle together, the last one to be registered sees the
   /// others.
-  private static func register(_ target: WaitTarget) -> Result<Token, WaitSearch.Cycle> {
+  private static func register(
+    _ target: WaitTarget,
+    blocksThread: Bool
+  ) -> Result<Token, WaitSearch.Cycle> {
     let task = TaskContext.current
     let waiting = operationsRunningHere(in: task)
     if waiting.isEmpty { return .success(noteWait(ofTaskMadeBy: task?.operation, for: target)) }
     let id = lastID.add(1, ordering: .relaxed).newValue
     count.add(1, ordering: .sequentiallyConsistent)
-    note(OwnWait(id: id, target: target, isBinding: true), of: waiting)
+    note(
+      OwnWait(id: id, target: target, isBinding: true, blocksThread: blocksThread),
+      of: waiting
+    )
     let awaited =
       switch target {
       case .operation(let operation): [operation]
@@ -125,7 +131,7 @@ package enum OwnWaits {
           + "the barrier return."
       )
     }
-    switch register(target) {
+    switch register(target, blocksThread: true) {
     case .success(var token):
       token.paused = Sweep.pause()
       token.mainThread = beginOnMainThread(for: target, call: call)
@@ -248,6 +254,7 @@ struct OwnWait {
   /// Whether the operation can't end before it: not so for that of a task that its code has made,
   /// and may cancel, or let be.
   let isBinding: Bool
+  var blocksThread = false
 }
 
 extension [OwnWait] {

@@ -252,7 +252,7 @@ package enum RunTimeCycles {
       // can.
       var leaving = operation
       while let parent = leaving.layer?.awaitedParent { leaving = parent }
-      leaving.leaveCycle(because: OperationCycleError(path: cycle.labels))
+      leaving.leaveCycle(because: OperationCycleError(cycle))
       break
     }
     return isOpened
@@ -274,7 +274,7 @@ extension Operation {
   /// Whether the operation has not started, or has paused and not gone on.
   fileprivate final var waitsForTurn: Bool {
     if !hasBegun { return true }
-    guard isLayered, life.current.phase == .started else { return false }
+    guard life.current.phase == .started else { return false }
     return withLinks { $0.scheduler }?.isPaused(self) ?? false
   }
 

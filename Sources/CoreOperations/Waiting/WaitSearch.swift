@@ -16,6 +16,9 @@ package struct WaitSearch {
     }
     /// Whether all of it would be there without any queue, and without any code that waits.
     let isOfDependencies: Bool
+    /// The operation whose body awaits while it holds a slot that the one before needs; nil if there
+    /// is none.
+    let slotHolder: Operation?
     /// Whether one of them waits for a slot: a higher limit would end that.
     var isForSlot: Bool { operations.contains { $0.waitsInQueue(for: \.isForSlot) } }
   }
@@ -225,7 +228,13 @@ package struct WaitSearch {
       place = previous
     }
     operations.append(root.operation)
-    return Cycle(operations: operations.reversed(), isOfDependencies: isOfDependencies)
+    operations.reverse()
+    let holder = zip(operations, operations.dropFirst()).first { $1.couldReleaseSlot(for: $0) }?.1
+    return Cycle(
+      operations: operations,
+      isOfDependencies: isOfDependencies,
+      slotHolder: holder
+    )
   }
 }
 

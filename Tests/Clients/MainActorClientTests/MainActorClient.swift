@@ -89,6 +89,18 @@ private struct IsAllowed: ImmediateCondition {
     #expect(upload.outcome?.isSuccess == true)
   }
 
+  @Test func `changes a model while its operation has no slot`() async throws {
+    let model = Model()
+    let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
+    let outer = ResultOperation { @MainActor in
+      let inner = ResultOperation { "inner" }
+      try await releasingSlot { model.lines.append(try await queue.run(inner)) }
+      model.lines.append("outer")
+    }
+    try await queue.run(outer)
+    #expect(model.lines == ["inner", "outer"])
+  }
+
   @Test func `changes a model in the body of a scope`() async throws {
     let model = Model()
     let environment = OperationEnvironment(claimDomain: ClaimDomain())

@@ -220,6 +220,20 @@ import Testing
     #expect(fractions == [0.5])
   }
 
+  @Test func `releases the slot of a body, with a value that isn't Sendable`() async throws {
+    final class Box { var value = 0 }
+    let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
+    let outer = ResultOperation {
+      let box = try await releasingSlot {
+        let box = Box()
+        box.value = try await queue.run(ResultOperation { 2 })
+        return box
+      }
+      return box.value
+    }
+    #expect(try await queue.run(outer) == 2)
+  }
+
   @Test func `plans without running anything`() throws {
     let plan = try OperationPlan(
       durations: [.seconds(3), .seconds(1), .seconds(2)],

@@ -113,6 +113,17 @@ import Testing
     #expect(outcome.isSuccess)
   }
 
+  @Test func aBodyReleasesItsSlot() async throws {
+    let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
+    let outer = ResultOperation { () -> Int in
+      var values: [Int] = []
+      try await releasingSlot { values.append(try await queue.run(ResultOperation { 2 })) }
+      return await releasingSlot { values[0] }
+    }
+    let value = try await queue.run(outer)
+    #expect(value == 2)
+  }
+
   @Test func whyAndWhatIf() throws {
     let idle = Import()
     idle.name = "idle"

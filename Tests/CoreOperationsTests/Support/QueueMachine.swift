@@ -80,7 +80,7 @@ struct QueueMachine {
       add(operation)
       _ = next()
       _ = next(.init(.startReturned(isEnd: false), of: operation))
-      state.pauseBegan(member)
+      _ = state.pauseBegan(member)
     case .ending:
       add(operation)
       finish(operation, isHeldUntilIdle: true)

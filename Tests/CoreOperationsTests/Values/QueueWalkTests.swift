@@ -20,6 +20,9 @@ private struct Walk {
     let isLayered: Bool
     var (isLetIn, isOnStack, hasStarted, isFinished) = (false, false, false, false)
     var (isPausing, isQuiet, hasCompletion, isReviewed) = (false, false, false, false)
+    /// The calls of its body that have released the slot, and the one that waits for it.
+    var calls: [SlotRelease] = []
+    var waiting: AsyncWait?
     var placement: Placement
     init(_ operation: Operation) {
       self.operation = operation
@@ -123,7 +126,11 @@ private struct Walk {
   private mutating func cancel(_ item: Item) {
     if item.isFinished || item.operation.isCancelled { return }
     _ = item.operation.life.step { $0.cancelCalled() }
-    if item.hasStarted { return }
+    if item.hasStarted {
+      resume(item, machine.state.cancelledInRelease(item.member))
+      #expect(item.waiting == nil)
+      return
+    }
     item.operation.readiness.step { $0.dropped() }
     machine.state.leavesAhead(item.member)
   }
@@ -169,13 +176,41 @@ private struct Walk {
     }
     if !item.isPausing {
       item.isPausing = true
-      machine.state.pauseBegan(item.member)
+      resume(item, machine.state.pauseBegan(item.member))
     } else if chance(50) {
       machine.state.pauseEnded(item.member)
     } else {
       machine.state.turnAbandoned(item.member)
     }
   }
+
+  /// Code of the body releases the slot, or wants to have it again.
+  private mutating func release(_ item: Item) {
+    guard item.hasStarted else { return }
+    if item.calls.isEmpty || item.calls.count < 3 && chance(40) {
+      guard let (release, resumed) = machine.state.releaseBegan(item.member) else { return }
+      releaseCount += 1
+      item.calls.append(release)
+      resume(item, resumed)
+      #expect(item.waiting == nil && !item.operation.has(.holdsSlot))
+    } else {
+      let call = item.calls.remove(at: Int.random(in: 0..<item.calls.count, using: &random))
+      let wait = AsyncWait()
+      guard machine.state.releaseEnded(item.member, call, waitingWith: wait) else { return }
+      #expect(item.waiting == nil && call.callCount == 0)
+      item.waiting = wait
+    }
+  }
+
+  /// A call doesn't wait any more; nil for none.
+  private func resume(_ item: Item, _ wait: AsyncWait?) {
+    guard let wait else { return }
+    #expect(item.waiting === wait)
+    item.waiting = nil
+  }
+
+  /// How often a slot was released.
+  private(set) var releaseCount = 0
 
   // MARK: Workers
 
@@ -184,15 +219,23 @@ private struct Walk {
   ) {
     var effects = SchedulerState.Effects()
     body(&machine.state, &effects)
+    noteOver(effects)
     if effects.idle != nil {
       idleCount += 1
       #expect(machine.state.isIdle)
     }
   }
 
+  private func noteOver(_ effects: SchedulerState.Effects) {
+    guard case .isOver(let wait) = effects.pause else { return }
+    #expect(items.contains { $0.waiting === wait })
+    for item in items where item.waiting === wait { item.waiting = nil }
+  }
+
   private mutating func work(_ report: SchedulerState.Report = .init(.began)) {
     var effects = SchedulerState.Effects()
     let step = machine.next(report, &effects)
+    noteOver(effects)
     if effects.idle != nil { idleCount += 1 }
     switch step {
     case .leave, .linger: return
@@ -258,8 +301,17 @@ private struct Walk {
       item.hasCompletion = chance(20)
       return work(.init(.ended(hasCompletion: item.hasCompletion), of: item.operation))
     }
-    if item.hasStarted { machine.state.wentOn(item.member) }
-    (item.hasStarted, item.isPausing) = (true, false)
+    if item.hasStarted {
+      switch machine.state.wentOn(item.member) {
+      case .layer: item.isPausing = false
+      case .body(let wait):
+        resume(item, wait)
+        #expect(item.waiting == nil)
+      case .nothing: break
+      }
+    }
+    item.hasStarted = true
+    if !isLeaving, chance(20) { release(item) }
     if isLeaving, !item.isFinished { finish(item) }
     work(.init(.startReturned(isEnd: false), of: item.operation))
   }
@@ -267,7 +319,7 @@ private struct Walk {
   // MARK: The walk
 
   private mutating func step() {
-    let event = Int.random(in: 0..<17, using: &random)
+    let event = Int.random(in: 0..<19, using: &random)
     guard event > 1, let item = openItems.randomElement(using: &random) else {
       if addsClosures, chance(90) {
         addClosure()
@@ -308,6 +360,7 @@ private struct Walk {
         machine.state.priorityChanged(item.member)
       }
     case 15: if chance(20) { look() }
+    case 16, 17: release(item)
     default: machine.state.limited(Int.random(in: 0...3, using: &random))
     }
     for _ in 0..<Int.random(in: 0...2, using: &random) { report() }
@@ -320,6 +373,9 @@ private struct Walk {
     #expect(machine.state.members.count == 0 || machine.state.closures.count == 0)
     for item in items where item.operation.has(.isMember) {
       #expect(item.operation.scheduling.isFinished == item.isFinished)
+      let release = machine.state.releases[ObjectIdentifier(item.operation)]
+      #expect(item.operation.has(.hasReleasedSlot) == (release != nil))
+      if let release, release.callCount > 0 { #expect(!item.operation.has(.holdsSlot)) }
     }
   }
 
@@ -340,7 +396,8 @@ private struct Walk {
         while item.operation.readiness.current.unfinished > 0 { resolve(item) }
         machine.state.reoffered(item.member)
         if item.isPausing { machine.state.pauseEnded(item.member) }
-        if item.hasStarted, !item.isPausing { finish(item) }
+        while !item.calls.isEmpty, rounds > 2 { release(item) }
+        if item.hasStarted, !item.isPausing, item.waiting == nil { finish(item) }
         afterFinish(item)
       }
       work()
@@ -351,6 +408,8 @@ private struct Walk {
     #expect(machine.state.isIdle, "\(open)")
     #expect(machine.state.slotsInUse == 0)
     #expect(openItems.isEmpty)
+    #expect(machine.state.releases.isEmpty)
+    #expect(items.allSatisfy { $0.waiting == nil })
   }
 }
 
@@ -360,6 +419,7 @@ private struct Walk {
     var walk = Walk(seed: seed)
     walk.run(400)
     #expect(walk.idleCount > 0)
+    #expect(walk.releaseCount > 0)
   }
 
   @Test(arguments: Effort.seeds(60))

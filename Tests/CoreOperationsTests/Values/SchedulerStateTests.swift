@@ -50,7 +50,7 @@ import Testing
       let isReserved = machine.state.reserved(Member(operation))
       #expect(isReserved == mayStart)
     },
-    Row("pauses inside of its start", [:]) { $0.state.pauseBegan(Member($1)) },
+    Row("pauses inside of its start", [:]) { _ = $0.state.pauseBegan(Member($1)) },
     Row("goes on", [.paused: .ready]) { $0.state.pauseEnded(Member($1)) },
     Row("abandons its turn", [:]) { $0.state.turnAbandoned(Member($1)) },
     Row("lets go of what it kept", [.ending: .gone]) {
@@ -70,6 +70,84 @@ import Testing
     #expect(operation.placement == placement)
     row.event(&machine, operation)
     #expect(operation.placement == row.moves[placement] ?? placement)
+  }
+
+  @Test func `two calls in a body release its slot once, and take it again once`() throws {
+    var machine = QueueMachine(limit: 1)
+    let operation = machine.bring(to: .started)
+    _ = machine.next(.init(.startReturned(isEnd: false), of: operation))
+    #expect(machine.state.slotsInUse == 1)
+    let (member, wait) = (Member(operation), AsyncWait())
+    let firstBegun = machine.state.releaseBegan(member)
+    let first = try #require(firstBegun).release
+    #expect(machine.state.slotsInUse == 0)
+    let secondBegun = machine.state.releaseBegan(member)
+    let second = try #require(secondBegun).release
+    #expect(machine.state.slotsInUse == 0)
+    let firstWaits = machine.state.releaseEnded(member, first, waitingWith: AsyncWait())
+    #expect(!firstWaits)
+    #expect(operation.placement == .paused)
+    let secondWaits = machine.state.releaseEnded(member, second, waitingWith: wait)
+    #expect(secondWaits)
+    #expect(operation.placement == .ready)
+    guard case .start(member, .unasked) = machine.next() else {
+      Issue.record("it isn't started without a question")
+      return
+    }
+    #expect(machine.state.slotsInUse == 1)
+    guard case .body(let resumed) = machine.state.wentOn(member) else {
+      Issue.record("the body doesn't go on")
+      return
+    }
+    #expect(resumed === wait)
+    #expect(machine.state.releases.isEmpty)
+  }
+
+  @Test func `a slot is free before the worker has reported the start in which it was released`()
+    throws
+  {
+    var machine = QueueMachine(limit: 1)
+    let operation = machine.bring(to: .started)
+    let (member, next) = (Member(operation), Operation())
+    machine.add(next)
+    let begun = machine.state.releaseBegan(member)
+    let release = try #require(begun).release
+    #expect(machine.state.slotsInUse == 0)
+    guard case .start(Member(next), _) = machine.next() else {
+      Issue.record("the slot isn't free")
+      return
+    }
+    let waits = machine.state.releaseEnded(member, release, waitingWith: AsyncWait())
+    #expect(waits)
+    _ = machine.next(.init(.startReturned(isEnd: false), of: operation))
+    #expect(operation.placement == .ready)
+    #expect(machine.state.slotsInUse == 1)
+  }
+
+  @Test func `a call that begins when another has its slot in hand releases that`() throws {
+    var machine = QueueMachine(limit: 1)
+    let operation = machine.bring(to: .started)
+    _ = machine.next(.init(.startReturned(isEnd: false), of: operation))
+    let (member, wait) = (Member(operation), AsyncWait())
+    let firstBegun = machine.state.releaseBegan(member)
+    let first = try #require(firstBegun).release
+    let firstWaits = machine.state.releaseEnded(member, first, waitingWith: wait)
+    #expect(firstWaits)
+    _ = machine.next()
+    #expect(operation.has(.holdsSlot))
+    let secondBegun = machine.state.releaseBegan(member)
+    let (second, resumed) = try #require(secondBegun)
+    #expect(resumed === wait)
+    #expect(machine.state.slotsInUse == 0)
+    guard case .nothing = machine.state.wentOn(member) else {
+      Issue.record("something goes on although the slot is released")
+      return
+    }
+    let secondWaits = machine.state.releaseEnded(member, second, waitingWith: AsyncWait())
+    #expect(secondWaits)
+    _ = machine.next(.init(.startReturned(isEnd: false), of: operation))
+    // That report was followed by the start of the operation.
+    #expect(operation.has(.holdsSlot))
   }
 
   @Test(arguments: Placement.allCases.filter { ![.ending, .gone].contains($0) })
