@@ -186,7 +186,8 @@ private struct Walk {
 
   /// Code of the body releases the slot, or wants to have it again.
   private mutating func release(_ item: Item) {
-    guard item.hasStarted else { return }
+    // A closure that isn't async has become an operation.
+    guard item.hasStarted, !(item.operation is BlockOperation) else { return }
     if item.calls.isEmpty || item.calls.count < 3 && chance(40) {
       guard let (release, resumed) = machine.state.releaseBegan(item.member) else { return }
       releaseCount += 1
@@ -419,7 +420,6 @@ private struct Walk {
     var walk = Walk(seed: seed)
     walk.run(400)
     #expect(walk.idleCount > 0)
-    #expect(walk.releaseCount > 0)
   }
 
   @Test(arguments: Effort.seeds(60))
@@ -443,11 +443,14 @@ private struct Walk {
 
   @Test func `random walks take every transition that the table allows`() {
     var moves: Set<Move> = []
+    var releaseCount = 0
     for seed in 1000..<1200 as Range<UInt64> {
       var walk = Walk(seed: seed)
       walk.run(400)
       moves.formUnion(walk.moves)
+      releaseCount += walk.releaseCount
     }
+    #expect(releaseCount > 1_000)
     let allowed = Placement.allCases.flatMap { old in
       Placement.allCases.filter { old.mayBecome($0) }.map { Move(from: old, to: $0) }
     }
