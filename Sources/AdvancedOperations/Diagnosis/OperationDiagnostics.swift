@@ -11,8 +11,8 @@ import Synchronization
 /// At the beginning of `main`, this call makes `kill -USR1` print a report to the standard error. A report
 /// names root causes first: the operations, queues and conditions for which all others wait.
 ///
-/// A report contains the queues that were created after the first call of any method of this type, and
-/// the main queue. The report needs neither the main thread nor a thread of a pool. It holds no lock while it
+/// A report contains the queues that were created after the first call of ``startRecording()``,
+/// ``reportOn(signal:to:)`` or ``watch(every:stuckAfter:log:)``, and the main queue. The report needs neither the main thread nor a thread of a pool. It holds no lock while it
 /// calls code of the program, which is an override of `name`, `isFinished` or `isExecuting`, or the name of
 /// a condition.
 public enum OperationDiagnostics {
