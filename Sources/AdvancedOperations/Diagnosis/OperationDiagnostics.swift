@@ -12,9 +12,10 @@ import Synchronization
 /// names root causes first: the operations, queues and conditions for which all others wait.
 ///
 /// A report contains the queues that were created after the first call of ``startRecording()``,
-/// ``reportOn(signal:to:)`` or ``watch(every:stuckAfter:log:)``, and the main queue. The report needs neither the main thread nor a thread of a pool. It holds no lock while it
-/// calls code of the program, which is an override of `name`, `isFinished` or `isExecuting`, or the name of
-/// a condition.
+/// ``reportOn(signal:to:)`` or ``watch(every:stuckAfter:log:)``, and the main queue. The report needs
+/// neither the main thread nor a thread of a pool. It holds no lock while it calls code of the
+/// program, which is an override of `name`, `isFinished` or `isExecuting`, the name of a condition, or a
+/// custom clock.
 public enum OperationDiagnostics {
   private static let errorsAreShown = Atomic(false)
 
