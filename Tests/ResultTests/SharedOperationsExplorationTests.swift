@@ -125,6 +125,37 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
+  @Test func `callers who leave at once on threads throw a cancellation, and bodies never overlap`()
+    async
+  {
+    let queue = AdvancedOperationQueue()
+    let bodies = (0..<8).map { _ in Counter() }
+    let shared = SharedOperations<Int, Int>(queue: queue) { key in
+      ResultOperation {
+        bodies[key].add()
+        for _ in 0..<3 { await Task.yield() }
+        bodies[key].add(-1)
+        return key
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for key in 0..<8 {
+        group.addTask {
+          for round in 0..<Effort.rounds(5_000) {
+            let call = Task { try await shared.value(for: key) }
+            for _ in 0..<(round % 8) { await Task.yield() }
+            call.cancel()
+            do { #expect(try await call.value == key) } catch {
+              #expect(error is CancellationError)
+            }
+          }
+        }
+      }
+    }
+    #expect(bodies.allSatisfy { $0.peak <= 1 })
+    try? await queue.untilAllOperationsAreFinished()
+  }
+
   @Test(.heavy) func `on many threads no two bodies of a key run at the same time`() async throws {
     let queue = AdvancedOperationQueue()
     let counters = (0..<4).map { _ in Counter() }

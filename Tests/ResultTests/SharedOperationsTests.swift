@@ -192,7 +192,113 @@ import Testing
     #expect(try other.result.value?.get() == 1)
   }
 
+  @Test func `an operation that another workflow needs is joined after its callers have left`()
+    throws
+  {
+    let world = World()
+    let desk = Desk(world, taking: .seconds(10))
+    let call = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    let token = try #require(desk.shared.operation(for: 1))
+    let upload = token.then(name: "upload") { $0 + 1 }
+    let other = Call(world) { try await world.queue.run(upload) }
+    world.simulation.advance(by: .seconds(1))
+    call.task.cancel()
+    world.simulation.advance(by: .seconds(1))
+    #expect(!token.isCancelled && desk.shared.operation(for: 1) === token)
+    let late = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    // Now the late caller alone needs the operation.
+    other.task.cancel()
+    world.simulation.run()
+    #expect(try late.result.value?.get() == 1)
+    #expect(desk.made.entries.count == 1 && late.end.value == .seconds(10))
+    #expect(desk.shared.isEmpty)
+  }
+
+  @Test func `an operation that was cancelled in a suspended queue doesn't delay the next one`()
+    throws
+  {
+    let world = World()
+    let desk = Desk(world, taking: .seconds(1))
+    world.queue.isSuspended = true
+    let first = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    first.task.cancel()
+    world.simulation.advance(by: .seconds(1))
+    let second = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    #expect(desk.made.entries.count == 2)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(try second.result.value?.get() == 1)
+    #expect(desk.keys.entries.count == 1)
+    #expect(desk.shared.isEmpty)
+  }
+
   // MARK: Fresh values
+
+  @Test func `a fresh value doesn't come from an operation whose predecessor has begun`() throws {
+    let world = World()
+    let document = Changing(1)
+    let disk = Log<Int>()
+    let saves = SharedOperations<Int, Int>("saves", queue: world.queue) { _ in
+      ResultOperation(name: "read") {
+        let version = document.value
+        try await OperationClock.current.sleep(for: .seconds(1))
+        return version
+      }.then(name: "write") { version in
+        disk.add(version)
+        return version
+      }
+    }
+    let first = Call(world) { try await saves.freshValue(for: 1) }
+    world.simulation.advance(by: .milliseconds(500))
+    document.value = 2
+    let second = Call(world) { try await saves.freshValue(for: 1) }
+    world.simulation.run()
+    #expect(try first.result.value?.get() == 1)
+    #expect(try second.result.value?.get() == 2)
+    #expect(disk.entries == [1, 2])
+  }
+
+  @Test func `a fresh value doesn't come from an operation whose conditions have begun`() throws {
+    let world = World()
+    let probe = ConditionProbe(name: "online")
+    let made = Counter()
+    let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
+      made.add()
+      let operation = ResultOperation { key }
+      if made.count == 1 { operation.addCondition(probe) }
+      return operation
+    }
+    let first = Call(world) { try await shared.value(for: 1) }
+    world.simulation.advance(by: .seconds(1))
+    let second = Call(world) { try await shared.freshValue(for: 1) }
+    world.simulation.advance(by: .seconds(1))
+    probe.answer(.satisfied)
+    world.simulation.run()
+    #expect(first.end.value == .seconds(2) && second.end.value == .seconds(2))
+    #expect(made.count == 2)
+  }
+
+  @Test func `a fresh value doesn't come from an operation that uses an earlier value`() throws {
+    let world = World(limit: 1)
+    let earlier = ResultOperation { 7 }
+    world.run(earlier)
+    let made = Counter()
+    let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
+      made.add()
+      return earlier.then { $0 + key }
+    }
+    world.queue.addOperation(world.taking(5, "before"))
+    let first = Call(world) { try await shared.freshValue(for: 1) }
+    world.simulation.advance(by: .seconds(1))
+    let second = Call(world) { try await shared.freshValue(for: 1) }
+    world.simulation.run()
+    #expect(try first.result.value?.get() == 8 && second.result.value?.get() == 8)
+    #expect(made.count == 2)
+  }
 
   @Test(arguments: seeds)
   func `fifty calls for a fresh value during a run lead to one more run`(seed: UInt64) throws {
@@ -306,6 +412,24 @@ import Testing
     )
   }
 
+  @Test func `predecessors have the priority of the callers, too`() throws {
+    let world = World()
+    world.queue.isSuspended = true
+    let download = Changing<ResultOperation<Int>?>(nil)
+    let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
+      let operation = ResultOperation { key }
+      download.value = operation
+      return operation.then { $0 }
+    }
+    let call = Call(world, priority: .high) { try await shared.value(for: 1) }
+    world.simulation.advance(by: .seconds(1))
+    #expect(download.value?.queuePriority == .high)
+    #expect(shared.operation(for: 1)?.queuePriority == .high)
+    world.queue.isSuspended = false
+    world.simulation.run()
+    #expect(try call.result.value?.get() == 1)
+  }
+
   @Test func `a priority that make has set stays`() throws {
     let world = World()
     let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
@@ -332,6 +456,29 @@ import Testing
     world.simulation.advance(by: .seconds(1))
     #expect("\(operation.explain())".contains("1 caller of “numbers” waits for it"))
     world.simulation.run()
+  }
+
+  @Test func `an explanation counts the callers who wait for the next operation`() throws {
+    let world = World()
+    let desk = Desk(world, taking: .seconds(10), ignoringCancels: true)
+    let first = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    let operation = try #require(desk.shared.operation(for: 1))
+    let fresh = desk.call(1, fresh: true)
+    world.simulation.advance(by: .seconds(1))
+    let text =
+      "1 caller of “numbers” waits for it, 1 caller of “numbers” waits for the operation after it"
+    #expect("\(operation.explain())".contains(text))
+    first.task.cancel()
+    let second = desk.call(1)
+    world.simulation.advance(by: .seconds(1))
+    #expect(
+      "\(operation.explain())"
+        .contains("\n  2 callers of “numbers” wait for the operation after it\n")
+    )
+    world.simulation.run()
+    #expect(try fresh.result.value?.get() == 1 && second.result.value?.get() == 1)
+    #expect(desk.bodies.most == 1)
   }
 
   // MARK: Memory

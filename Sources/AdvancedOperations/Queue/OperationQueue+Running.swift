@@ -99,8 +99,9 @@ extension OperationQueue {
 final class RunCall: Sendable {
   /// The operations that this call has to add, predecessors first.
   let added: [Operation]
-  /// The operations that this call needs; empty once the call has stopped waiting.
-  private let needed: Locked<[Operation]>
+  /// The operations that this call needed when it began, predecessors first.
+  let all: [Operation]
+  private let isWaiting = Locked(true)
 
   init(of operation: Operation) {
     let unfinished = Workflow.operations(endingWith: operation)
@@ -111,7 +112,7 @@ final class RunCall: Sendable {
       if isClaimed { operation.addedForNeeds() }
       return isClaimed
     }
-    needed = Locked(unfinished)
+    all = unfinished
   }
 
   /// Stops waiting; does nothing the second time.
@@ -119,8 +120,17 @@ final class RunCall: Sendable {
   /// - Returns: The operations that were added for calls and conditions, and that no call or condition needs
   ///   any more.
   func leave() -> [Operation] {
-    let needed = needed.withLock { exchange(&$0, with: []) }
-    return needed.filter { $0.removeNeed(of: .run) }
+    isWaiting.withLock { exchange(&$0, with: false) }
+      ? all.filter { $0.removeNeed(of: .run) } : []
+  }
+
+  /// Waits again; returns false if the operation was given up in the meantime, and is cancelled.
+  func waitAgain() -> Bool {
+    // The operation itself is the last one, and decides.
+    if all.last?.addNeed(of: .run) == false { return false }
+    for operation in all.dropLast() { operation.addNeed(of: .run) }
+    isWaiting.withLock { $0 = true }
+    return true
   }
 }
 

@@ -23,9 +23,9 @@ public import CoreOperations
 ///   the cancelled operation is running any more, so the bodies of a key never overlap.
 /// - *Failures*: A failure reaches all callers who waited. The next call creates a new operation. Nothing is
 ///   stored: neither values nor failures.
-/// - *Priority*: The operation has the queue priority of the calling task with the highest task priority,
-///   and the priority changes when callers come and go. An operation to which `make` gives another priority
-///   than ``Operation/QueuePriority/normal`` keeps that priority.
+/// - *Priority*: The operation and its new predecessors have the queue priority of the calling task with the
+///   highest task priority, and the priority changes when callers come and go. An operation to which `make`
+///   gives another priority than ``Operation/QueuePriority/normal`` keeps that priority.
 /// - *Task-locals*: The body has the task-locals and the task priority of the caller for whom `make` was
 ///   called.
 ///
@@ -57,8 +57,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// - Parameters:
   ///   - name: The name of the shared work in explanations.
   ///   - queue: The queue to which the operations are added.
-  ///   - make: Creates the operation for a key. It is called once for each operation, on the thread of a
-  ///     caller. The operation may depend on other new operations, which are added to the queue as well.
+  ///   - make: Creates the operation for a key: a new operation in no queue and no group. It is called once
+  ///     for each operation, on the thread of a caller. The operation may depend on other new operations,
+  ///     which are added to the queue as well.
   public init(
     _ name: String = "",
     queue: OperationQueue,
@@ -86,8 +87,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// Returns the value of an operation for a key that starts after this call.
   ///
   /// Use it if a value that is already being computed may be outdated, for example to save a document again
-  /// after a change. The call joins an operation that has not started. If there is none, a new operation is
-  /// created when the running operation has ended: fifty calls during a run lead to one more run.
+  /// after a change. The call joins an operation of which neither the body, nor a predecessor, nor a condition
+  /// has begun. If there is none, a new operation is created when the running operation has ended: fifty calls
+  /// during a run lead to one more run.
   ///
   /// - Parameter key: Identifies the work.
   /// - Returns: The value of the operation.
@@ -98,8 +100,8 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
 
   /// The operation that a call of ``value(for:)`` would join at this moment.
   ///
-  /// Use it to show progress, to explain, or to add a dependency. None of this keeps the operation if all
-  /// callers leave.
+  /// Use it to show progress, to explain, or to add a dependency. If all callers leave, the operation is
+  /// cancelled, unless a call of `queue.run` or a condition needs it.
   ///
   /// - Parameter key: Identifies the work.
   /// - Returns: The operation; nil if there is none, or if it isn't created yet.
@@ -139,13 +141,21 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     // Waits that the search for cycles knows; the milestone also waits for bodies that outlast their end.
     for operation in call.earlier { try await operation.untilFinished() }
     try await run.isDue.wait()
-    if lines.withLock({ _ in run.beginMaking() }) { makeOperation(for: call) }
+    switch lines.withLock({ _ in run.turn(ofCaller: call.number) }) {
+    case .hasLeft: throw CancellationError()
+    case .makesOperation: makeOperation(for: call)
+    case .waits: break
+    }
     try await run.isMade.wait()
     guard let operation = lines.withLock({ _ in run.operation }) else {
       trap("Internal error in AdvancedOperations: a shared run has no operation, please report it.")
     }
     try await operation.untilFinished()
-    return try operation.finishedValue()
+    do { return try operation.finishedValue() } catch {
+      // The operation may have been cancelled because this caller was the last one.
+      try Task.checkCancellation()
+      throw error
+    }
   }
 
   /// A caller who has joined a run.
@@ -160,11 +170,15 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   private func join(_ key: Key, _ isWanted: (SharedRun<Output>) -> Bool) -> Call {
     let priority = Task.currentPriority
     let call = withLine(of: key, makingOne: true) { line in
-      let joined = line.runs.first(where: isWanted)
-      let run = joined ?? SharedRun(isDue: line.runs.isEmpty)
-      let earlier = run.isWaiting ? line.runs.filter { $0 !== run }.compactMap(\.operation) : []
-      if joined == nil { line.runs.append(run) }
-      return Call(line: line, run: run, number: run.addCaller(priority), earlier: earlier)
+      for run in line.runs where isWanted(run) {
+        guard let number = run.addCaller(priority) else { continue }
+        let earlier = run.isWaiting ? line.runs.filter { $0 !== run }.compactMap(\.operation) : []
+        return Call(line: line, run: run, number: number, earlier: earlier)
+      }
+      let run = SharedRun<Output>(isDue: line.runs.isEmpty)
+      let earlier = line.runs.compactMap(\.operation)
+      line.runs.append(run)
+      return Call(line: line, run: run, number: run.addCaller(priority) ?? 0, earlier: earlier)
     }
     guard let call else {
       trap("Internal error in AdvancedOperations: a key has no line, please report it.")
@@ -172,25 +186,29 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     return call
   }
 
-  /// Creates the operation of a run, and adds it to the queue unless all callers have left meanwhile.
+  /// Creates the operation of a run, and adds it to the queue unless all callers have left.
   private func makeOperation(for call: Call) {
-    let run = call.run
-    let operation = make(call.line.key)
-    let ownsPriority = operation.queuePriority == .normal
-    let needs = RunCall(of: operation)
-    let isWanted = lines.withLock { _ in run.made(operation, needs, ownsPriority: ownsPriority) }
-    operation.withCore { core in
-      core.makeExtra().remark = { [weak self, weak run] in self?.remark(on: run) }
+    let (run, line) = (call.run, call.line)
+    let operation = make(line.key)
+    let isForNobody = lines.withLock { lines in
+      if run.callerCount > 0 { return false }
+      remove(run, from: line, &lines)
+      return true
     }
+    if isForNobody { return }
+    let work = SharedRun<Output>.Work(operation)
+    operation.withCore { core in
+      core.makeExtra().remark = { [weak self, weak line, weak run] in
+        line.flatMap { self?.remark(on: run, in: $0) }
+      }
+    }
+    let unneeded = lines.withLock { _ in run.made(work) }
     changePriority(of: run)
     run.isMade.reach()
-    queue.add(needs.added)
-    if !isWanted { queue.cancel(needs.leave(), reason: CancellationError()) }
-    let isAdded = needs.added.contains(operation)
-    whenIdle(needs.added + (isAdded ? [] : [operation])) {
-      let next = self.lines.withLock { self.remove(run, from: call.line, &$0) }
-      next?.isDue.reach()
-    }
+    // An operation that is cancelled before it is added leaves without executing.
+    queue.cancel(unneeded, reason: CancellationError())
+    queue.add(work.needs.added)
+    whenIdle(work.operations) { self.remove(run, from: line) }
   }
 
   /// Calls a closure when no body of some operations is running any more.
@@ -223,31 +241,39 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     // In one step: a caller who comes finds the run with its callers, or doesn't find it.
     let departure = lines.withLock { lines in
       let departure = run.removeCaller(call.number)
-      if case .lastBeforeMaking = departure { _ = remove(run, from: call.line, &lines) }
+      if case .lastBeforeMaking = departure { remove(run, from: call.line, &lines) }
       return departure
     }
     switch departure {
     case .hasLeftBefore, .lastBeforeMaking: return
     case .othersWait: changePriority(of: run)
-    case .last(let needs):
-      let unneeded = needs.leave()
-      if let reason { queue.cancel(unneeded, reason: reason) }
+    case .last(let work, let unneeded):
+      guard let reason else { return }
+      queue.cancel(unneeded, reason: reason)
+      // Members of a suspended queue stay there until it is resumed.
+      if work.operations.allSatisfy(\.neverExecutes) { remove(run, from: call.line) }
     }
   }
 
-  /// Removes a run of which no body is running, or ever will be; with the lock held.
-  ///
-  /// - Returns: The run that is due now.
+  /// Removes a run of which no body is running, or ever will be.
+  private func remove(_ run: SharedRun<Output>, from line: Line) {
+    let next = lines.withLock { lines in
+      remove(run, from: line, &lines)
+      return line.runs.first
+    }
+    // Nothing happens if it was due before.
+    next?.isDue.reach()
+  }
+
   private func remove(
     _ run: SharedRun<Output>,
     from line: Line,
     _ lines: inout [Int: [Line]]
-  ) -> SharedRun<Output>? {
+  ) {
     line.runs.removeAll { $0 === run }
-    if let next = line.runs.first { return next.isWaiting ? next : nil }
+    if !line.runs.isEmpty { return }
     lines[line.hash]?.removeAll { $0 === line }
     if lines[line.hash]?.isEmpty == true { lines[line.hash] = nil }
-    return nil
   }
 
   // MARK: Keys
@@ -286,22 +312,38 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
 
   // MARK: Priority and explanation
 
-  /// Gives the operation the priority of its callers.
+  /// Gives the operations of a run the priority of its callers.
   ///
   /// The property may be overridden, so it is set without the lock: by one thread, which looks again.
   private func changePriority(of run: SharedRun<Output>) {
     while let change = lines.withLock({ _ in run.beginPriorityChange() }) {
-      change.operation.queuePriority = change.priority
+      for operation in change.operations { operation.queuePriority = change.priority }
       lines.withLock { _ in run.endPriorityChange() }
     }
   }
 
-  /// How many callers wait for the operation of a run, in words; nil for none.
-  private func remark(on run: SharedRun<Output>?) -> String? {
-    guard let run else { return nil }
-    let count = lines.withLock { _ in run.callerCount }
-    if count == 0 { return nil }
-    return counted(count, "caller") + (name.isEmpty ? "" : " of “\(name)”")
-      + (count == 1 ? " waits for it" : " wait for it")
+  /// The numbers of callers who wait for the operation of a run, and for the next one; nil without callers.
+  private func remark(on run: SharedRun<Output>?, in line: Line) -> String? {
+    let (here, later) = lines.withLock { _ in
+      (
+        run?.callerCount ?? 0,
+        line.runs.filter { $0 !== run && $0.operation == nil }.reduce(0) { $0 + $1.callerCount }
+      )
+    }
+    let of = name.isEmpty ? "" : " of “\(name)”"
+    func text(_ count: Int, _ end: String) -> String? {
+      count == 0
+        ? nil : "\(counted(count, "caller"))\(of) \(count == 1 ? "waits" : "wait") for \(end)"
+    }
+    let parts = [text(here, "it"), text(later, "the operation after it")].compactMap { $0 }
+    return parts.isEmpty ? nil : parts.joined(separator: ", ")
+  }
+}
+
+extension Operation {
+  /// Whether the operation was cancelled before its body began, so that the body never begins.
+  fileprivate var neverExecutes: Bool {
+    (self as? AdvancedOperation)?.withCore { $0.machine.isCancelled && !$0.machine.hasStarted }
+      ?? false
   }
 }

@@ -4,12 +4,47 @@ import CoreOperations
 ///
 /// The lock of the ``SharedOperations`` guards it, except for the milestones.
 final class SharedRun<Output: Sendable>: @unchecked Sendable {
+  /// The operation of a run, with those that were added to the queue for it.
+  struct Work: Sendable {
+    let operation: ResultOperation<Output>
+    let needs: RunCall
+    /// The operations whose bodies belong to the run.
+    let operations: [Operation]
+    /// The operations that have the priority of the callers.
+    let prioritized: [Operation]
+    /// Whether the work uses what was finished before it was created.
+    let hasFinishedInput: Bool
+
+    /// Claims an operation and its predecessors.
+    ///
+    /// Reads properties that may be overridden, so it isn't called with a lock held.
+    init(_ operation: ResultOperation<Output>) {
+      self.operation = operation
+      hasFinishedInput = Workflow.operations(endingWith: operation).contains {
+        $0.dependencies.contains(where: \.isFinished)
+      }
+      let needs = RunCall(of: operation)
+      self.needs = needs
+      operations = needs.added + (needs.added.contains(operation) ? [] : [operation])
+      prioritized =
+        operation.queuePriority == .normal
+        ? operations.filter { $0.queuePriority == .normal } : []
+    }
+  }
+
   private enum Phase {
     /// Earlier runs of the key have to end first.
     case waiting
     /// A caller creates the operation.
     case making
-    case made(ResultOperation<Output>, RunCall)
+    case made(Work)
+  }
+
+  /// What a caller does when the run is due.
+  enum Turn {
+    case hasLeft
+    case makesOperation
+    case waits
   }
 
   /// What a departure of a caller means for the operation.
@@ -18,8 +53,8 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     case othersWait
     /// Nobody waits, and there is no operation.
     case lastBeforeMaking
-    /// Nobody waits for the operation; its needs are given up.
-    case last(RunCall)
+    /// Nobody waits for the operation; those that nothing else needs are to be cancelled.
+    case last(Work, unneeded: [Operation])
   }
 
   /// Earlier runs have ended.
@@ -31,10 +66,10 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
   private var callers: [Int: Operation.QueuePriority] = [:]
   private var counts: [Operation.QueuePriority: Int] = [:]
   private var lastNumber = 0
-  /// Whether callers have left the operation, which is cancelled then.
+  /// Whether the operation is cancelled because its callers have left.
   private var isAbandoned = false
-  /// The priority that the operation has from its callers; nil if the program has set one.
-  private var priority: Operation.QueuePriority?
+  /// The priority that the operations have from the callers.
+  private var priority = Operation.QueuePriority.normal
   private var isChangingPriority = false
 
   init(isDue: Bool) { self.isDue = Milestone(isReached: isDue) }
@@ -42,9 +77,9 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
   /// Whether the operation isn't being created yet.
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
-  var operation: ResultOperation<Output>? {
-    if case .made(let operation, _) = phase { operation } else { nil }
-  }
+  private var work: Work? { if case .made(let work) = phase { work } else { nil } }
+
+  var operation: ResultOperation<Output>? { work?.operation }
 
   var callerCount: Int { callers.count }
 
@@ -54,10 +89,20 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     return !isAbandoned && operation.outcome == nil && !operation.isCancelled
   }
 
-  /// Whether the operation has not started, and can be joined.
-  var startsLater: Bool { isJoinable && operation?.hasStarted != true }
+  /// Whether the operation can be joined, and nothing of its work has begun.
+  var startsLater: Bool {
+    guard isJoinable, let work else { return isJoinable }
+    return !work.hasFinishedInput && work.needs.all.allSatisfy(\.isUntouched)
+  }
 
-  func addCaller(_ priority: TaskPriority) -> Int {
+  /// Adds a caller.
+  ///
+  /// - Returns: The number of the caller; nil if the operation is being cancelled.
+  func addCaller(_ priority: TaskPriority) -> Int? {
+    if callers.isEmpty, let work, !work.needs.waitAgain() {
+      isAbandoned = true
+      return nil
+    }
     let priority = Operation.QueuePriority(priority)
     lastNumber += 1
     callers[lastNumber] = priority
@@ -73,40 +118,61 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     case .waiting: return .lastBeforeMaking
     // The caller who creates the operation looks again.
     case .making: return .othersWait
-    case .made(_, let needs):
-      isAbandoned = true
-      return .last(needs)
+    case .made(let work): return .last(work, unneeded: abandon(work))
     }
   }
 
-  /// - Returns: Whether the calling task creates the operation.
-  func beginMaking() -> Bool {
-    guard isWaiting else { return false }
-    phase = .making
-    return true
+  /// Gives the operation up, unless something else needs it.
+  ///
+  /// - Returns: The operations that nothing needs.
+  private func abandon(_ work: Work) -> [Operation] {
+    let unneeded = work.needs.leave()
+    isAbandoned = unneeded.contains { $0 === work.operation }
+    return unneeded
   }
 
-  /// - Returns: Whether anybody waits for the operation.
-  func made(_ operation: ResultOperation<Output>, _ needs: RunCall, ownsPriority: Bool) -> Bool {
-    phase = .made(operation, needs)
-    if ownsPriority { priority = .normal }
-    isAbandoned = callers.isEmpty
-    return !isAbandoned
+  func turn(ofCaller number: Int) -> Turn {
+    // A caller who has left doesn't act for the others: the run may be gone from its line.
+    guard callers[number] != nil else { return .hasLeft }
+    guard isWaiting else { return .waits }
+    phase = .making
+    return .makesOperation
+  }
+
+  /// - Returns: The operations that nothing needs, if all callers have left.
+  func made(_ work: Work) -> [Operation] {
+    phase = .made(work)
+    return callers.isEmpty ? abandon(work) : []
   }
 
   // MARK: Priority
 
   /// - Returns: The priority to set; nil if nothing has to be set, or another thread is doing that.
-  func beginPriorityChange() -> (operation: Operation, priority: Operation.QueuePriority)? {
-    guard let priority, !isChangingPriority, let operation,
+  func beginPriorityChange() -> (operations: [Operation], priority: Operation.QueuePriority)? {
+    guard !isChangingPriority, let work, !work.prioritized.isEmpty,
       let wanted = counts.filter({ $0.value > 0 }).keys.max(), wanted != priority
     else { return nil }
-    self.priority = wanted
+    priority = wanted
     isChangingPriority = true
-    return (operation, wanted)
+    return (work.prioritized, wanted)
   }
 
   func endPriorityChange() { isChangingPriority = false }
+}
+
+extension Operation {
+  /// Whether nothing of the operation has begun, neither its conditions nor its body.
+  fileprivate var isUntouched: Bool {
+    guard let operation = self as? AdvancedOperation else { return !hasBegun }
+    return operation.withCore { core in
+      if core.machine.hasStarted { return false }
+      switch core.machine.state {
+      case .pending: return true
+      case .ready: return core.conditions.isEmpty && !core.isJournaled
+      case .evaluatingConditions, .executing, .finishing, .finished: return false
+      }
+    }
+  }
 }
 
 extension Operation.QueuePriority {

@@ -294,13 +294,17 @@ package enum OperationNeed: Sendable {
 
 extension Operation {
   /// Records that a condition or a call needs the end of the operation.
-  package final func addNeed(of need: OperationNeed) {
+  ///
+  /// - Returns: False if nothing needed the operation before, and it is being cancelled for that reason.
+  @discardableResult
+  package final func addNeed(of need: OperationNeed) -> Bool {
     withLinks { links in
       let extra = links.makeExtra()
       switch need {
       case .condition: extra.conditionNeedCount += 1
       case .run: extra.runNeedCount += 1
       }
+      return !extra.isGivenUp
     }
   }
 
@@ -320,6 +324,7 @@ extension Operation {
       if extra.runNeedCount > 0 { return false }
       // A call may have added an operation that is a prerequisite as well.
       if extra.conditionNeedCount > 0 { return false }
+      if extra.isOnlyNeeded { extra.isGivenUp = true }
       return extra.isOnlyNeeded
     }
   }

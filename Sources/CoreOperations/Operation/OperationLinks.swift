@@ -105,6 +105,8 @@ final class OperationExtra {
   /// A Boolean value that indicates whether the operation was added to a queue only for conditions and such
   /// calls.
   var isOnlyNeeded = false
+  /// A Boolean value that indicates whether the operation is being cancelled because nothing needs it.
+  var isGivenUp = false
   /// The blocks of a ``BlockOperation`` except the first.
   var otherBlocks: [@Sendable () -> Void] = []
 }

@@ -261,7 +261,7 @@ extension WaitNode {
 
 extension Operation {
   /// Whether nothing keeps the operation from its work any more.
-  final var hasBegun: Bool { life.current.phase > .enqueued }
+  package final var hasBegun: Bool { life.current.phase > .enqueued }
 }
 
 /// Tarjan's algorithm, with a stack of its own instead of recursion.
