@@ -109,3 +109,38 @@ private struct NotFound: Error {}
   #expect(call.ending == "succeeded")
   #expect(breaker.state == .closed)
 }
+
+@Test func `Retries: a budget for the retries of several operations`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let server = Server(failures: 9)
+
+  let budget = RetryBudget("api", ratio: 0.1, minimum: 1)
+  let polite = RetryPolicy.constant(.seconds(1)).attempts(3).limited(by: budget)
+
+  for number in 1...3 {
+    let call = ResultOperation(name: "call \(number)", retry: polite) { try await server.load() }
+    queue.addOperation(call)
+    simulation.run()
+    print(call.explain())
+  }
+  try expectShown(print, in: "RetriesAndTimeouts")
+}
+
+@Test func `Retries: the documentation of budgets and of delays that start anew`() throws {
+  let first: RetryPolicy
+  do {
+    let budget = RetryBudget("api", ratio: 0.1)
+    let policy = RetryPolicy.exponential(.seconds(1)).attempts(3).limited(by: budget)
+    first = policy
+  }
+  let policy = RetryPolicy.exponential(.seconds(1)).attempts(8).resettingAfter(.seconds(60))
+  let bodies = Lines()
+  for policy in [first, policy] {
+    let operation = ResultOperation(retry: policy) { bodies("body") }
+    simulate(operation)
+    #expect(operation.ending == "succeeded")
+  }
+  #expect(bodies.all == ["body", "body"])
+}

@@ -183,11 +183,11 @@ extension OperationFailure.Element {
   enum Remark: Sendable {
     /// A rollback, which undoes the work of a group, threw the error.
     case rollback
-    /// No attempt followed, because the time limit for all attempts was exceeded.
+    /// No attempt followed, because the time limit for all attempts was exceeded, or a budget was used up.
     ///
     /// The depth is the number of steps of the origin from this attempt on, including the attempt. Steps that
     /// are added around the origin later don't change the depth.
-    case gaveUp(attempts: Int, limit: Duration, depth: Int)
+    case gaveUp(attempts: Int, reason: String, depth: Int)
     /// The given number of attempts or operations before this one also failed, and their errors aren't kept.
     ///
     /// The depth is the number of steps of the origin from that attempt or operation on.
@@ -217,9 +217,9 @@ extension OperationFailure.Element {
     return element
   }
 
-  /// Adds a remark to the last error of a retry that the time limit for all attempts was exceeded.
-  mutating func noteGivingUp(after attempts: Int, limit: Duration) {
-    remarks.append(.gaveUp(attempts: attempts, limit: limit, depth: origin.path.count))
+  /// Adds a remark to the last error of a retry: the reason why no attempt followed.
+  mutating func noteGivingUp(after attempts: Int, because reason: String) {
+    remarks.append(.gaveUp(attempts: attempts, reason: reason, depth: origin.path.count))
   }
 
   /// Adds a remark to an error that errors before it aren't kept.
@@ -251,9 +251,8 @@ extension OperationFailure.Element {
   /// on.
   var ends: [(depth: Int, text: String)] {
     remarks.compactMap { remark in
-      guard case .gaveUp(let attempts, let limit, let depth) = remark else { return nil }
-      let count = counted(attempts, "attempt")
-      return (depth, "gave up after \(count): total limit of \(limit.readable)")
+      guard case .gaveUp(let attempts, let reason, let depth) = remark else { return nil }
+      return (depth, "gave up after \(counted(attempts, "attempt")): \(reason)")
     }
   }
 

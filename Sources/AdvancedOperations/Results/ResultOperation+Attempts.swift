@@ -18,7 +18,9 @@ extension ResultOperation {
     _ attempt: (Int, RetryRun.Limit?) async throws -> Result<Output, BodyFailure>
   ) async throws -> Output {
     let clock = environment.clock
-    var run = RetryRun(policy, now: clock.now)
+    let begin = clock.now
+    var run = RetryRun(policy, now: begin)
+    run.earn(at: begin, on: clock)
     while true {
       switch try await attempt(run.number, run.limit(now: clock.now)) {
       case .success(let output): return output
@@ -50,6 +52,9 @@ extension ResultOperation {
     switch run.next(after: failures, now: now, random: environment.random) {
     case .giveUp: return false
     case .attempt(let time):
+      guard run.spend(at: now, on: environment.clock) else { return false }
+      var begins = false
+      defer { if !begins { run.giveBack(spentAt: now, on: environment.clock) } }
       let number = run.number
       let error = RetryRun.error(of: failures)
       willRetry(OperationRetry(nextAttempt: number, delay: time - now, error: error))
@@ -65,6 +70,8 @@ extension ResultOperation {
         return false
       }
       withCore { $0.makeExtra().attempt = number }
+      begins = true
+      run.attemptBegins(at: environment.clock.now)
       return true
     }
   }

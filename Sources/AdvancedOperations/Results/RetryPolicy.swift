@@ -35,6 +35,10 @@ public struct RetryPolicy: Sendable {
   private(set) var attemptLimit: Duration?
   /// Whether slot and claims are released between the attempts.
   private(set) var releasesSlot = false
+  /// The budgets that have to allow each retry.
+  private(set) var budgets: [RetryBudget] = []
+  /// The duration of an attempt after which delays and numbers start anew; nil for none.
+  private(set) var stableDuration: Duration?
 
   /// Creates a policy from a closure.
   ///
@@ -204,6 +208,25 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
+  /// Returns the policy with a budget that it shares with the policies of other operations.
+  ///
+  /// If the budget is used up, an operation whose attempt has failed gives up immediately, without a delay.
+  /// A retry that was allowed and doesn't begin, for example because the operation is cancelled during the
+  /// delay, isn't counted. If the method is called twice, both budgets have to allow the retry.
+  ///
+  /// ```swift
+  /// let budget = RetryBudget("api", ratio: 0.1)
+  /// let policy = RetryPolicy.exponential(.seconds(1)).attempts(3).limited(by: budget)
+  /// ```
+  ///
+  /// - Parameter budget: The budget, which counts the first attempts of operations with this policy as well.
+  /// - Returns: The changed policy.
+  public func limited(by budget: RetryBudget) -> RetryPolicy {
+    var policy = self
+    policy.budgets.append(budget)
+    return policy
+  }
+
   // MARK: Refining
 
   /// Returns the policy with random delays, each between nothing and all of its delay.
@@ -255,6 +278,29 @@ public struct RetryPolicy: Sendable {
   ) -> RetryPolicy {
     var policy = self
     policy.predicates.append(isWorthwhile)
+    return policy
+  }
+
+  /// Returns the policy with delays that start anew after an attempt that has run for a while.
+  ///
+  /// Use it for bodies that normally run for a long time, such as a connection that is kept open. A
+  /// connection that breaks once an hour is then opened again after the first delay each time. A connection
+  /// that breaks immediately gets longer and longer delays:
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy.exponential(.seconds(1)).attempts(8).resettingAfter(.seconds(60))
+  /// ```
+  ///
+  /// After an attempt of at least this duration, its failure counts as the first: for the delay, for
+  /// ``attempts(_:)``, and for the closure of a policy. The number of the attempt and the time of
+  /// ``totalTimeout(_:)`` continue.
+  ///
+  /// - Parameter duration: Measured from the beginning of an attempt to its failure. The shortest duration
+  ///   applies if there are several.
+  /// - Returns: The changed policy.
+  public func resettingAfter(_ duration: Duration) -> RetryPolicy {
+    var policy = self
+    policy.stableDuration = min(stableDuration ?? duration, duration)
     return policy
   }
 

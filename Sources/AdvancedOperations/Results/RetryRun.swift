@@ -32,13 +32,24 @@ package struct RetryRun {
   /// Whether the policy has given up because the time for all attempts is over.
   private var isOutOfTime = false
   private var failedCount = 0
+  /// The number of failures since an attempt was stable.
+  private var streak = 0
+  private var attemptBegin: Duration
+  /// The budget that allows no other attempt.
+  private var exhausted: RetryBudget?
 
   /// What went wrong so far, each with its attempt; of many attempts the first and the last ones.
   package var elements: [OperationFailure.Element] {
     var elements = errors.elements
     if let refusal { elements.append(refusal) }
     if isOutOfTime, let limit = policy.totalLimit, !elements.isEmpty {
-      elements[elements.count - 1].noteGivingUp(after: failedCount, limit: limit)
+      let reason = "total limit of \(limit.readable)"
+      elements[elements.count - 1].noteGivingUp(after: failedCount, because: reason)
+    }
+    if let exhausted, !elements.isEmpty {
+      let name = exhausted.name.isEmpty ? "" : " “\(exhausted.name)”"
+      let reason = "the retry budget\(name) is used up"
+      elements[elements.count - 1].noteGivingUp(after: failedCount, because: reason)
     }
     return elements
   }
@@ -46,10 +57,34 @@ package struct RetryRun {
   package init(_ policy: RetryPolicy, now: Duration) {
     self.policy = policy
     end = policy.totalLimit.map { now.saturatingAdding($0) }
+    attemptBegin = now
   }
 
   /// The number of the attempt that is to be made or is going on, 1 for the first.
   package var number: Int { failedCount + 1 }
+
+  package mutating func attemptBegins(at now: Duration) { attemptBegin = now }
+
+  /// Counts the first attempt in the budgets.
+  func earn(at now: Duration, on clock: OperationClock) {
+    for budget in policy.budgets { budget.change(clock) { $0.firstAttempt(at: now) } }
+  }
+
+  /// Spends a retry of each budget, or none; returns false if one of them is used up.
+  mutating func spend(at now: Duration, on clock: OperationClock) -> Bool {
+    for (index, budget) in policy.budgets.enumerated() {
+      if budget.change(clock, { $0.spend(at: now) }) { continue }
+      for spent in policy.budgets[..<index] { spent.change(clock) { $0.giveBack(spentAt: now) } }
+      exhausted = budget
+      return false
+    }
+    return true
+  }
+
+  /// Returns a retry that was spent at a time and doesn't begin.
+  func giveBack(spentAt time: Duration, on clock: OperationClock) {
+    for budget in policy.budgets { budget.change(clock) { $0.giveBack(spentAt: time) } }
+  }
 
   /// How long an attempt may take that begins now; nil for as long as it likes.
   package func limit(now: Duration) -> Limit? {
@@ -85,7 +120,9 @@ package struct RetryRun {
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    let delay = policy.next(after: failedCount, Self.cause(of: failures), random: random)
+    let isStable = policy.stableDuration.map { now - attemptBegin >= $0 } ?? false
+    streak = isStable ? 1 : streak + 1
+    let delay = policy.next(after: streak, Self.cause(of: failures), random: random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // Also when the policy has no more attempts: the limit has cut this one short.
     isOutOfTime = end.map { time >= $0 } ?? false
