@@ -44,6 +44,33 @@ private struct NotFound: Error {}
   #expect(hang.outcome?.failure?.isTimeout == true)
 }
 
+@Test func `Retries: a limit of the time without progress`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  let copy = ResultOperation(name: "copy") {
+    for part in 1...10 {
+      try await clock.sleep(for: .seconds(part == 4 ? 3_600 : 50))
+      AdvancedOperation.current?.updateProgress(completed: Int64(part), total: 10)
+    }
+  }
+  copy.addObserver(TimeoutObserver(withoutProgressFor: .seconds(60)))
+  queue.addOperation(copy)
+  simulation.run(until: .seconds(190))
+  print(copy.explain())
+  simulation.run()
+  print(copy.explain())
+
+  try expectShown(print, in: "RetriesAndTimeouts")
+  #expect(simulation.now >= .seconds(210))
+
+  let upload = ResultOperation {}
+  upload.addObserver(TimeoutObserver(withoutProgressFor: .seconds(60)))
+  upload.cancel()
+}
+
 @Test func `Retries: time limits cancel`() throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock

@@ -76,6 +76,8 @@ extension AdvancedOperation {
     let hasClaims: Bool
     let times: StateTimes
     let openConditions: [any OperationCondition]
+    /// For how long there was no progress; nil if that isn't measured.
+    let idleTime: Duration?
     let now: Duration
 
     /// For how long it has done what it began at a time, if that is known.
@@ -97,6 +99,7 @@ extension AdvancedOperation {
         times: core.extra?.stateTimes ?? StateTimes(),
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
+        idleTime: core.extra?.stallWatch?.idleTime(at: now),
         now: now
       )
     }
@@ -178,7 +181,11 @@ extension AdvancedOperation {
     let text = duration == nil ? "is executing" : "has been executing"
     let hint = Self.hint(look, isAsync: bodyBegin != nil)
     let remedy = { (name: String) in "\(name) has to finish\(hint)" }
-    return [finding(.executing, text, remedy: remedy, for: duration)]
+    var executing = finding(.executing, text, remedy: remedy, for: duration)
+    if let time = look.idleTime, time > .zero {
+      executing.ending += ", without progress for \(time.readable)"
+    }
+    return [executing]
   }
 
   /// What its code waits for, or what keeps its next attempt from its turn.

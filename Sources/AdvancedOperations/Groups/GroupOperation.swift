@@ -283,8 +283,13 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// The lock of the members is acquired while the lock of the group is held. The lock of a child is acquired
   /// while both are held.
-  fileprivate final func changeProgress(_ body: (inout GroupProgress) -> Bool) -> ProgressNews? {
-    says { members.withLock { body(&$0.progress) ? $0.progress.sum : nil } }
+  fileprivate final func changeProgress(
+    isEndOfChild: Bool = false,
+    _ body: (inout GroupProgress) -> Bool
+  ) -> ProgressNews? {
+    says(isEndOfChild: isEndOfChild) {
+      members.withLock { body(&$0.progress) ? $0.progress.sum : nil }
+    }
   }
 
   /// The policy by which the group finishes when its children have ended.
@@ -312,7 +317,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   private func childEnded(_ child: Operation, _ number: Int) {
     if !members.withLock({ $0.isLeaving }) {
-      tellParents(changeProgress { $0.childCompleted(child) })
+      tellParents(changeProgress(isEndOfChild: true) { $0.childCompleted(child) })
     }
     follow(members.withLock { $0.children.ended(number) })
   }

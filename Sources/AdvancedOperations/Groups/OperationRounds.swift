@@ -160,7 +160,10 @@ final class OperationRounds: ChildRunner {
     }
     guard let number else { return false }
     operation.withCore { $0.makeExtra().group = owner }
-    operation.afterIdle { _ in self.state.withLock { $0.round.ended(number) }.wake() }
+    operation.afterIdle { [weak owner] _ in
+      owner?.noteProgress()
+      self.state.withLock { $0.round.ended(number) }.wake()
+    }
     if let stop { cancel(operation, because: stop, of: owner) }
     let queue = queue(for: owner)
     queue.addOperation(operation)

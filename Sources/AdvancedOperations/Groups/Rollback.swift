@@ -176,6 +176,7 @@ extension GroupOperation {
       return
     }
     guard let last = members.withLock({ $0.rollbacks.next() }) else { return end([]) }
+    withCore { if $0.hasTimers { $0.extra?.stallWatch?.ended() } }
     // The task is detached, because this may be the task of the last child, whose task-locals must not apply.
     Task.detached(executorPreference: environment.bodyExecutor) {
       let elements = await TaskContext.with(self) {

@@ -42,6 +42,8 @@ public struct TimeoutObserver: OperationObserver {
 
   let duration: Duration
   let phase: Phase
+  /// Whether the time without progress is measured.
+  let isStallLimit: Bool
 
   /// Creates an observer; the same one may be attached to many operations.
   ///
@@ -52,6 +54,38 @@ public struct TimeoutObserver: OperationObserver {
   public init(_ duration: Duration, of phase: Phase = .executing) {
     self.duration = duration
     self.phase = phase
+    isStallLimit = false
+  }
+
+  /// Creates an observer that cancels an operation which makes no progress for some time.
+  ///
+  /// ```swift
+  /// upload.addObserver(TimeoutObserver(withoutProgressFor: .seconds(60)))
+  /// ```
+  ///
+  /// The time begins when the operation starts to execute. It begins again at each of these events:
+  ///
+  /// - An attempt of the operation begins.
+  /// - ``AdvancedOperation/updateProgress(completed:total:)`` is called with other numbers than
+  ///   before. A report with the same numbers isn't progress.
+  /// - A child of the operation ends, or changes the progress of its group. The rounds of a
+  ///   ``RetryOperation`` or ``RepeatOperation`` are children, too.
+  ///
+  /// The limit doesn't measure delays between attempts or rounds, waits for slots and claims, and
+  /// rollbacks. If the machine sleeps for longer than the limit, the time begins again.
+  ///
+  /// - Parameter duration: The time without progress after which the operation is cancelled.
+  public init(withoutProgressFor duration: Duration) {
+    self.duration = duration
+    phase = .executing
+    isStallLimit = true
+  }
+
+  /// The reason of the cancel.
+  var element: OperationFailure.Element {
+    var timeout = OperationTimeout(duration: duration)
+    timeout.isStall = isStallLimit
+    return OperationFailure.Element(origin: .timeout, error: timeout)
   }
 }
 
@@ -59,10 +93,16 @@ public struct TimeoutObserver: OperationObserver {
 public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   /// How long it was allowed to take.
   public var duration: Duration
+  /// Whether the operation was cancelled because it made no progress for this time.
+  public var isStall = false
 
   /// Creates the error.
   public init(duration: Duration) { self.duration = duration }
 
   /// One sentence with the duration.
-  public var description: String { "It took longer than \(duration.readable)." }
+  public var description: String {
+    isStall
+      ? "It made no progress for \(duration.readable)."
+      : "It took longer than \(duration.readable)."
+  }
 }

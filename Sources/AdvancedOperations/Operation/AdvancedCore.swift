@@ -127,6 +127,8 @@ final class AdvancedExtra {
   /// The time limits that have not begun, and the timers of the others.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
+  /// The time of its last progress; nil without a limit of the time without progress.
+  var stallWatch: StallWatch?
   /// The times at which the operation entered its states; complete only if times are recorded.
   var stateTimes = StateTimes()
   /// The numbers of the conditions that are being evaluated.

@@ -69,19 +69,30 @@ extension AdvancedOperation {
 
   /// Notifies observers of the progress of the operation, while it is executing.
   ///
-  /// - Parameter change: A closure that returns the progress, called with the operation's lock held; nil if
-  ///   the progress hasn't changed.
+  /// - Parameters:
+  ///   - isEndOfChild: Whether a child has ended, which is progress in any case.
+  ///   - change: A closure that returns the progress, called with the operation's lock held; nil if the
+  ///     progress hasn't changed.
   /// - Returns: The update for the parent.
-  final func says(_ change: () -> OperationProgress?) -> ProgressNews? {
-    changeAndDeliver { core in
-      guard let update = change(), core.machine.state == .executing else { return nil }
+  final func says(
+    isEndOfChild: Bool = false,
+    _ change: () -> OperationProgress?
+  ) -> ProgressNews? {
+    var isProgress = false
+    let news = changeAndDeliver { core -> ProgressNews? in
+      let update = change()
+      if core.hasTimers, core.extra?.stallWatch != nil {
+        let isNew = update.map { core.extra?.stallWatch?.says($0) == true } ?? false
+        isProgress = isEndOfChild || isNew
+      }
+      guard let update, core.machine.state == .executing else { return nil }
       if !core.observers.isEmpty { core.delivery.append(.progress(update)) }
       return core.extra?.group.map { ProgressNews(child: self, parent: $0, update: update) }
     }
+    if isProgress { noteProgress() }
+    return news
   }
 
-  /// Updates the progress of the parent, then of its parent, and so on, in a loop because operations may be
-  /// nested to any depth.
   final func tellParents(_ news: ProgressNews?) {
     var next = news
     while let news = next {

@@ -81,6 +81,7 @@ extension AdvancedOperation: LayeredOperation {
   }
 
   package final func turnCameAgain() { nextAttemptMayBegin() }
+  package final func waitsForSlot(_ waits: Bool) { measuresProgress(!waits) }
 
   // MARK: Cancelling
 

@@ -21,26 +21,52 @@ extension AdvancedOperation {
     for limit in due where limit.observation.isAttached { startTimer(of: limit) }
   }
 
-  private func startTimer(of limit: TimeLimit) {
+  final func startTimer(of limit: TimeLimit) {
     let timeout = limit.timeout
     let clock = environment.clock
-    let begin = beginning(of: timeout.phase) ?? clock.now
-    let timer = clock.schedule(at: begin.saturatingAdding(timeout.duration)) { [weak self] in
-      self?.cancel(
-        reason: OperationFailure.Element(
-          origin: .timeout,
-          error: OperationTimeout(duration: timeout.duration)
-        )
-      )
-    }
+    let begin =
+      timeout.isStallLimit
+      ? lastProgress(at: clock.now) : beginning(of: timeout.phase) ?? clock.now
+    let end = begin.saturatingAdding(timeout.duration)
+    let timer = clock.schedule(at: end) { [weak self] in self?.timerCame(of: limit, dueAt: end) }
     let isLate = withCore { core in
       guard timeout.phase.covers(core.machine.state), limit.observation.took(timer) else {
         return true
       }
-      core.makeExtra().timers.append((timeout.phase, timer))
+      let extra = core.makeExtra()
+      // Those that have come before, of limits without progress.
+      if timeout.isStallLimit { extra.timers.removeAll { !$0.timer.isPending } }
+      extra.timers.append((timeout.phase, timer))
       return false
     }
     if isLate { timer.cancel() }
+  }
+
+  private func timerCame(of limit: TimeLimit, dueAt due: Duration) {
+    if limit.timeout.isStallLimit {
+      let now = environment.clock.now
+      let action = withCore { core -> StallWatch.Action in
+        guard core.machine.state == .executing, !core.machine.isCancelled else { return .none }
+        return core.extra?.stallWatch?.timerCame(of: limit, dueAt: due, at: now) ?? .none
+      }
+      switch action {
+      case .none: return
+      case .again: return startTimer(of: limit)
+      case .cancel: break
+      }
+    }
+    cancel(reason: limit.timeout.element)
+  }
+
+  /// The time of the last progress, which is noted from now on.
+  private func lastProgress(at now: Duration) -> Duration {
+    withCore { core in
+      let isPaused = core.work?.pause != nil
+      let extra = core.makeExtra()
+      let watch = extra.stallWatch ?? StallWatch(at: now, isPaused: isPaused)
+      extra.stallWatch = watch
+      return watch.lastProgress
+    }
   }
 
   /// When a part of the operation's life began; nil if that isn't kept.

@@ -72,6 +72,7 @@ extension ResultOperation {
       withCore { $0.makeExtra().attempt = number }
       begins = true
       run.attemptBegins(at: environment.clock.now)
+      noteProgress()
       return true
     }
   }
@@ -92,7 +93,9 @@ extension ResultOperation {
   private func during(_ pause: OperationPause, _ wait: () async -> Bool) async -> Bool {
     // An end that is decided before this is seen here; one that is decided later ends the wait.
     withWork { $0.pause = pause }
+    measuresProgress(false)
     defer {
+      measuresProgress(true)
       // What it holds is released without the lock.
       let over = withWork { $0.pause.take() }
       withExtendedLifetime(over) {}

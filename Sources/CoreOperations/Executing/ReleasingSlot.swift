@@ -71,7 +71,9 @@ extension Scheduler {
     let waits = update { $0.releaseEnded(Member(operation), release, waitingWith: wait) }
     guard waits else { return }
     RunTimeCycles.checkPaused(operation)
+    operation.layer?.waitsForSlot(true)
     await wait.untilFinished()
+    operation.layer?.waitsForSlot(false)
   }
 
   /// An executing operation was cancelled: if its body waits for its slot, the body continues.

@@ -75,6 +75,8 @@ package protocol LayeredOperation: Operation {
   ///
   /// The operation may have ended in the meantime, and then keeps the slot until it is idle.
   func turnCameAgain()
+  /// The body waits to take its slot again, or doesn't wait any more.
+  func waitsForSlot(_ waits: Bool)
   /// Cancels the operation, and holds its events until ``deliverEvents()`` is called.
   func cancelSilently(reason: (any Error)?)
   /// Breaks a cycle of waits that includes a wait of this operation, if the layer has a better way than

@@ -73,6 +73,8 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
 
   func returnGrant() { note("held back") }
 
+  func waitsForSlot(_ waits: Bool) { note(waits ? "waits for its slot" : "has its slot") }
+
   func turnCameAgain() {
     note("goes on")
     answers.withLock { $0 }.turnCameAgain(self)
