@@ -1,4 +1,3 @@
-import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Testing
@@ -53,7 +52,7 @@ private func limited(
     #expect(work.kind == .cancelled)
     let timeout = work.cancellationReason as? OperationTimeout
     #expect(timeout?.duration == .seconds(60) && timeout?.isStall == true)
-    #expect("\(timeout!)" == "It made no progress for 1 min.")
+    #expect(timeout?.description == "It made no progress for 1 min.")
     #expect(work.outcome?.failure?.isTimeout == true)
   }
 
