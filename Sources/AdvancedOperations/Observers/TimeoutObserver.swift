@@ -1,33 +1,33 @@
 import CoreOperations
 
-/// Cancels an operation that takes longer than it may, with an ``OperationTimeout`` as the reason.
+/// An observer that cancels an operation after a time limit, with an ``OperationTimeout`` as the reason.
 ///
-/// The operation then ends as after any other cancel: its body is told, and has to stop by itself.
-/// Time is that of the operation's environment. A group executes until its rollbacks have run: one
-/// that has failed is cancelled by a limit that comes meanwhile, and keeps the errors of its
-/// children.
+/// The operation then ends as after any other cancel: its body receives the cancel and has to stop by itself.
+/// The clock of the operation's environment measures the time.
 ///
-/// A limit that is attached late still counts from the moment at which the operation was enqueued,
-/// if that is what it measures. If the time is over by then, the operation is cancelled immediately.
-/// A limit of ``Phase/evaluating`` or ``Phase/executing`` that is attached during its phase counts
-/// from that moment.
+/// A group executes until its rollbacks have run. If the limit passes during the rollbacks of a failed group,
+/// the group is cancelled and keeps the errors of its children.
+///
+/// The time of ``Phase/waiting`` and ``Phase/all`` begins when the operation is enqueued, even if you attach
+/// the observer later. If the time is over by then, the operation is cancelled immediately. If you attach a
+/// limit of ``Phase/evaluating`` or ``Phase/executing`` during its phase, its time begins at that moment.
 ///
 /// ```swift
 /// download.addObserver(TimeoutObserver(.seconds(30)))
 /// ```
 public struct TimeoutObserver: OperationObserver {
-  /// Which part of the operation's life is measured.
+  /// The part of an operation's run that a time limit measures.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Phase: Sendable, CaseIterable {
-    /// From being enqueued to the start of its work.
+    /// The limit measures the time from being enqueued to the start of execution.
     case waiting
-    /// While its conditions are asked.
+    /// The limit measures the time in which the operation evaluates its conditions.
     case evaluating
-    /// From the start of its work to its end.
+    /// The limit measures the time from the start of execution to the end of the operation.
     case executing
-    /// From being enqueued, or started manually, to its end.
+    /// The limit measures the time from being enqueued or started manually to the end of the operation.
     case all
 
     func covers(_ state: AdvancedOperation.State) -> Bool {
@@ -45,12 +45,12 @@ public struct TimeoutObserver: OperationObserver {
   /// Whether the time without progress is measured.
   let isStallLimit: Bool
 
-  /// Creates an observer; the same one may be attached to many operations.
+  /// Creates an observer, which may be attached to many operations.
   ///
   /// - Parameters:
-  ///   - duration: How long the phase may take. When it isn't positive, the operation is cancelled
-  ///     as soon as the phase has begun, on another thread.
-  ///   - phase: What is measured.
+  ///   - duration: The longest time for the phase. If it isn't positive, the operation is cancelled as soon
+  ///     as the phase has begun, on another thread.
+  ///   - phase: The part of the operation's run that the limit measures.
   public init(_ duration: Duration, of phase: Phase = .executing) {
     self.duration = duration
     self.phase = phase
@@ -81,7 +81,7 @@ public struct TimeoutObserver: OperationObserver {
     isStallLimit = true
   }
 
-  /// The reason of the cancel.
+  /// The reason with which the operation is cancelled.
   var element: OperationFailure.Element {
     var timeout = OperationTimeout(duration: duration)
     timeout.isStall = isStallLimit
@@ -89,9 +89,9 @@ public struct TimeoutObserver: OperationObserver {
   }
 }
 
-/// An operation was cancelled because it took longer than it may.
+/// The error of an operation that was cancelled because of a time limit.
 public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
-  /// How long it was allowed to take.
+  /// The time that the operation was allowed to take.
   public var duration: Duration
   /// Whether the operation was cancelled because it made no progress for this time.
   public var isStall = false
@@ -99,7 +99,7 @@ public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   /// Creates the error.
   public init(duration: Duration) { self.duration = duration }
 
-  /// One sentence with the duration.
+  /// The limit that was exceeded, in one sentence with the duration.
   public var description: String {
     isStall
       ? "It made no progress for \(duration.readable)."

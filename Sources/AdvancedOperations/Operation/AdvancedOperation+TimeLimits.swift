@@ -1,9 +1,9 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Starts and stops timers; called after every change of state, and when an observer came.
+  /// Starts and stops timers. Called after every change of state, and when an observer was attached.
   ///
-  /// - Parameter entered: What the state has changed to; nil when it hasn't.
+  /// - Parameter entered: The new state; nil if the state hasn't changed.
   final func updateTimers(entering entered: State?) {
     let (stopped, due) = withCore {
       core -> ([OperationTimer], [TimeLimit]) in
@@ -34,7 +34,7 @@ extension AdvancedOperation {
         return true
       }
       let extra = core.makeExtra()
-      // Those that have come before, of limits without progress.
+      // Each restart of a limit without progress adds a timer, so timers that have fired are removed.
       if timeout.isStallLimit { extra.timers.removeAll { !$0.timer.isPending } }
       extra.timers.append((timeout.phase, timer))
       return false
@@ -58,7 +58,7 @@ extension AdvancedOperation {
     cancel(reason: limit.timeout.element)
   }
 
-  /// The time of the last progress, which is noted from now on.
+  /// The time of the last progress. The operation records its progress from now on.
   private func lastProgress(at now: Duration) -> Duration {
     withCore { core in
       let isPaused = core.work?.pause != nil
@@ -69,7 +69,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// When a part of the operation's life began; nil if that isn't kept.
+  /// The time at which a phase began; nil if the operation doesn't keep it.
   private func beginning(of phase: TimeoutObserver.Phase) -> Duration? {
     switch phase {
     case .waiting, .all: withCore { $0.admitted }
@@ -78,7 +78,7 @@ extension AdvancedOperation {
   }
 }
 
-/// A time limit, and its attachment to an operation.
+/// A time limit and its attachment to an operation.
 struct TimeLimit {
   let timeout: TimeoutObserver
   let observation: OperationObservation

@@ -1,28 +1,27 @@
 import CoreOperations
 
-/// When an operation has last progressed, for its time limits without progress.
+/// The time of an operation's last progress, for its time limits without progress.
 ///
-/// A plain value, without a clock. Progress only moves a time: a timer that comes too early is set
-/// again.
+/// A plain value, without a clock. Progress only changes a time: if a timer fires too early, it is set again.
 struct StallWatch {
-  /// What a timer does that has come.
+  /// The action of a timer that has fired.
   enum Action: Equatable {
     /// The operation has stalled.
     case cancel
-    /// There was progress: set the timer again.
+    /// There was progress, and the timer has to be set again.
     case again
-    /// Nothing, at least until the operation goes on.
+    /// The timer does nothing, at least until the operation resumes.
     case none
   }
 
   private(set) var lastProgress: Duration
   private var lastUpdate: OperationProgress?
-  /// How many waits are going on that aren't measured, and when the first of them began.
+  /// The number of current waits that aren't measured. `pausedAt` is the beginning of the first of them.
   private var pauseCount = 0
   private var pausedAt: Duration?
-  /// The limits whose timers have come in such a wait.
+  /// The limits whose timers have fired during such a wait.
   private var waiting: [TimeLimit] = []
-  /// Whether nothing is measured any more.
+  /// Whether the measurement has ended.
   private var isOver = false
 
   init(at now: Duration, isPaused: Bool) {
@@ -30,24 +29,24 @@ struct StallWatch {
     if isPaused { paused(at: now) }
   }
 
-  /// An attempt begins, or something has progressed.
+  /// An attempt begins, or the operation or a child has progressed.
   mutating func progressed(at now: Duration) { lastProgress = max(lastProgress, now) }
 
-  /// The operation says how far it is.
+  /// The operation reports its progress.
   ///
-  /// - Returns: Whether that is progress.
+  /// - Returns: Whether the report differs from the last one.
   mutating func says(_ update: OperationProgress) -> Bool {
     defer { lastUpdate = update }
     return update != lastUpdate
   }
 
-  /// A wait begins that isn't measured.
+  /// The operation begins a wait that isn't measured.
   mutating func paused(at now: Duration) {
     pauseCount += 1
     pausedAt = pausedAt ?? now
   }
 
-  /// The wait is over.
+  /// The operation ends such a wait.
   ///
   /// - Returns: The limits whose timers are to be set.
   mutating func resumed(at now: Duration) -> [TimeLimit] {
@@ -58,16 +57,16 @@ struct StallWatch {
     return exchange(&waiting, with: [])
   }
 
-  /// The work is over, and is being undone.
+  /// The work has ended, and rollbacks begin.
   mutating func ended() { isOver = true }
 
-  /// A timer has come.
+  /// A timer has fired.
   ///
   /// - Parameters:
   ///   - limit: The limit of the timer.
   ///   - due: The time for which the timer was set.
-  ///   - now: The time at which it came.
-  /// - Returns: What to do.
+  ///   - now: The time at which the timer fired.
+  /// - Returns: The action for the timer.
   mutating func timerCame(of limit: TimeLimit, dueAt due: Duration, at now: Duration) -> Action {
     if isOver { return .none }
     if pausedAt != nil {
@@ -75,26 +74,26 @@ struct StallWatch {
       return .none
     }
     let duration = limit.timeout.duration
-    // The machine has slept, and nothing could progress.
+    // The machine has slept, and the operation couldn't progress.
     if now - due > duration { lastProgress = now }
     return lastProgress.saturatingAdding(duration) <= now ? .cancel : .again
   }
 
-  /// For how long there was no progress; nil while that isn't measured.
+  /// The time since the last progress; nil while it isn't measured.
   func idleTime(at now: Duration) -> Duration? {
     isOver || pausedAt != nil ? nil : max(.zero, now - lastProgress)
   }
 }
 
 extension AdvancedOperation {
-  /// An attempt begins, or a child has ended: limits of the time without progress begin again.
+  /// An attempt begins, or a child has ended: the time of limits without progress begins again.
   final func noteProgress() {
     guard withCore({ $0.hasTimers && $0.extra?.stallWatch != nil }) else { return }
     let now = environment.clock.now
     withCore { $0.extra?.stallWatch?.progressed(at: now) }
   }
 
-  /// A wait begins or ends that limits of the time without progress don't measure.
+  /// Begins or ends a wait that limits of the time without progress don't measure.
   final func measuresProgress(_ measures: Bool) {
     guard withCore({ $0.hasTimers && $0.extra?.stallWatch != nil }) else { return }
     let now = environment.clock.now

@@ -2,7 +2,7 @@ import CoreOperations
 
 /// The wait of an operation between two attempts or rounds, by the clock of its environment.
 ///
-/// An object, so that an operation without one has a word for it.
+/// It is a class, so that an operation without a pause stores only one word for it.
 final class OperationPause: Sendable {
   enum Reason: Sendable {
     case failedAttempt(Int, [OperationFailure.Element])
@@ -12,7 +12,7 @@ final class OperationPause: Sendable {
   let reason: Reason
   let begin: Duration
   let end: Duration
-  /// The turn that the operation waits for afterwards; nil where it keeps its slot and its claims.
+  /// The wait for a slot and claims after the delay; nil if the operation keeps its slot and its claims.
   let turn: AttemptTurn?
 
   init(reason: Reason, begin: Duration, end: Duration, turn: AttemptTurn? = nil) {
@@ -22,7 +22,7 @@ final class OperationPause: Sendable {
     self.turn = turn
   }
 
-  /// The number of the attempt that comes next; nil between two rounds.
+  /// The number of the next attempt; nil between two rounds.
   var nextAttempt: Int? {
     switch reason {
     case .failedAttempt(let number, _): number + 1
@@ -36,7 +36,7 @@ final class OperationPause: Sendable {
     return RetryRun.error(of: failures)
   }
 
-  /// For people: why, and how long still.
+  /// The reason and the rest of the delay, as text for people.
   func text(at now: Duration, showsErrors: Bool = true) -> String {
     let rest = max(end.saturatingSubtracting(now), .zero).readable
     switch reason {
@@ -50,27 +50,27 @@ final class OperationPause: Sendable {
   }
 }
 
-/// The wait of an operation for the slot and the claims of its next attempt, which ends once: the
-/// attempt begins, or nothing comes of it.
+/// The wait of an operation for the slot and the claims of its next attempt. The wait ends once: the attempt
+/// begins or is abandoned.
 final class AttemptTurn: Sendable {
   private enum State {
     case open
     case begun
-    /// With what keeps the attempt from beginning, unless that is the end of the operation.
+    /// The attempt doesn't begin, because of this error; nil if the operation has ended.
     case abandoned(OperationFailure.Element?)
   }
 
   private let state = Locked(State.open)
   private let wait = AsyncWait()
 
-  /// The operation has all that the attempt needs.
+  /// The operation has the slot and the claims for the attempt.
   ///
-  /// - Returns: Whether the attempt begins; if not, it was abandoned before.
+  /// - Returns: Whether the attempt begins. If it doesn't, it was abandoned before.
   func begin() -> Bool { end(with: .begun) }
 
-  /// Nothing comes of the attempt; does nothing once it has begun.
+  /// Abandons the attempt. Does nothing if the attempt has begun.
   ///
-  /// - Returns: Whether this was what ended the wait.
+  /// - Returns: Whether this call ended the wait.
   func abandon(because element: OperationFailure.Element? = nil) -> Bool {
     end(with: .abandoned(element))
   }
@@ -85,16 +85,16 @@ final class AttemptTurn: Sendable {
     return isFirst
   }
 
-  /// What came of a turn.
+  /// The result of the wait.
   enum Outcome {
     case begun
     case abandoned(OperationFailure.Element?)
   }
 
-  /// Waits for the turn, also until the task is cancelled, and abandons it then.
+  /// Waits until the attempt begins or is abandoned. If the task is cancelled, abandons the attempt.
   ///
-  /// - Parameter want: Makes the operation wait in its queue.
-  /// - Returns: What came of it.
+  /// - Parameter want: A closure that lets the operation wait in its queue.
+  /// - Returns: The result of the wait.
   func outcome(wanting want: @Sendable () -> Void) async -> Outcome {
     try? await wait.run { _ in
       want()
@@ -109,18 +109,18 @@ final class AttemptTurn: Sendable {
   }
 }
 
-/// What an operation does between two attempts that gives back its slot and its claims meanwhile.
+/// The steps of an operation that releases its slot and its claims between two attempts.
 extension AdvancedOperation {
-  /// The turn that the operation waits for, or will when its delay is over; nil if there is none.
+  /// The current wait for a slot and claims, or the wait after the delay; nil if there is none.
   final var attemptTurn: AttemptTurn? { pause?.turn }
 
-  /// Gives back slot and claims; ``wantTurn()`` follows, unless the operation ends.
+  /// Releases the slot and the claims. ``wantTurn()`` follows, unless the operation ends.
   final func giveBackForPause() {
     if withCore({ !$0.claims.isEmpty }) { environment.claimDomain.release(self) }
     beginPause()
   }
 
-  /// Waits for slot and claims, as at the start.
+  /// Begins the wait for a slot and claims, as at the start.
   final func wantTurn() {
     if isInQueue { endPause() } else { environment.enqueue { self.nextAttemptMayBegin() } }
   }
@@ -128,13 +128,14 @@ extension AdvancedOperation {
   /// The operation has a slot for its next attempt, and its claims.
   final func nextAttemptMayBegin() {
     if attemptTurn?.begin() == true { return }
-    // It is over, and may have got claims after it gave back what it had; its end gives these back
-    // if that is still to come. Nothing has started that rates should count.
+    // The operation has ended, and may have acquired claims after it released its claims for the pause. If it
+    // isn't idle yet, its end releases these. Rates don't have to count anything, because the attempt hasn't
+    // started.
     withdrawClaims()
     if withCore({ $0.machine.isIdle }) { environment.claimDomain.release(self) }
   }
 
-  /// The next attempt doesn't begin: the operation leaves all lines, and ends.
+  /// Abandons the next attempt. The operation leaves all queues of waiters, and ends.
   final func abandonAttempt(because element: OperationFailure.Element? = nil) {
     guard let turn = attemptTurn, turn.abandon(because: element) else { return }
     withdrawClaims()

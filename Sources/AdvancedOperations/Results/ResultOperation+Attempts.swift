@@ -1,18 +1,18 @@
 import CoreOperations
 
 extension ResultOperation {
-  /// Whether nothing will come of another attempt or round.
+  /// Whether the operation is cancelled or has its outcome, so that another attempt or round is useless.
   final var isOver: Bool { isCancelled || outcome != nil }
 
   // MARK: Attempts
 
-  /// Makes attempts until one gives a value or the policy gives up.
+  /// Makes attempts until one returns a value or the policy gives up.
   ///
   /// - Parameters:
   ///   - policy: Whether and when another attempt follows a failed one.
-  ///   - attempt: Makes one; gets its number and time limit.
+  ///   - attempt: A closure that makes an attempt, with the number and the time limit of the attempt.
   /// - Returns: The value.
-  /// - Throws: ``BodyFailure``, and what an attempt throws.
+  /// - Throws: ``BodyFailure``, and the errors that an attempt throws.
   final func attempts(
     _ policy: RetryPolicy,
     _ attempt: (Int, RetryRun.Limit?) async throws -> Result<Output, BodyFailure>
@@ -25,7 +25,7 @@ extension ResultOperation {
       switch try await attempt(run.number, run.limit(now: clock.now)) {
       case .success(let output): return output
       case .failure(let failed):
-        // That there is nothing to do is no failed attempt.
+        // An attempt that was skipped isn't a failed attempt, so the policy doesn't decide about it.
         let skips = failed.elements.filter { $0.skipReasonOfBody != nil }
         if !skips.isEmpty { throw BodyFailure(elements: skips) }
         run.record(failed.elements)
@@ -36,12 +36,12 @@ extension ResultOperation {
     }
   }
 
-  /// Asks the policy about an attempt that failed, notifies observers, and waits for the next one.
+  /// Lets the policy decide about a failed attempt, notifies observers, and waits for the next attempt.
   ///
   /// - Parameters:
-  ///   - run: Knows of the attempt; gets what keeps the next one from beginning.
-  ///   - failures: What went wrong in it.
-  /// - Returns: Whether there is to be another attempt, now.
+  ///   - run: The attempts so far. If the next attempt can't begin, its error is added to them.
+  ///   - failures: The errors of the attempt.
+  /// - Returns: Whether another attempt begins now.
   private func retries(
     _ run: inout RetryRun,
     after failures: [OperationFailure.Element]
@@ -77,7 +77,7 @@ extension ResultOperation {
     }
   }
 
-  /// Waits between two attempts or rounds; returns whether there is to be another one.
+  /// Waits between two attempts or rounds. Returns whether another one begins.
   final func pause(until end: Duration, after reason: OperationPause.Reason) async -> Bool {
     let clock = environment.clock
     let begin = clock.now
@@ -87,16 +87,17 @@ extension ResultOperation {
     }
   }
 
-  /// Keeps a pause while a wait goes on, so that an end ends it (see ``outcomeTakesEffect()``).
+  /// Stores a pause during a wait, so that an end of the operation ends the wait (see
+  /// ``outcomeTakesEffect()``).
   ///
-  /// - Returns: Whether the wait returned true, and the operation goes on.
+  /// - Returns: Whether the wait returned true and the operation continues.
   private func during(_ pause: OperationPause, _ wait: () async -> Bool) async -> Bool {
-    // An end that is decided before this is seen here; one that is decided later ends the wait.
+    // If the end was decided before this line, `isOver` is true below. A later end cancels the wait.
     withWork { $0.pause = pause }
     measuresProgress(false)
     defer {
       measuresProgress(true)
-      // What it holds is released without the lock.
+      // The objects in the pause are released without the lock.
       let over = withWork { $0.pause.take() }
       withExtendedLifetime(over) {}
     }
@@ -104,12 +105,12 @@ extension ResultOperation {
     return await wait() && !isOver
   }
 
-  /// Waits between two attempts without slot and claims, and takes both again.
+  /// Waits between two attempts without slot and claims, and acquires both again.
   ///
   /// - Parameters:
-  ///   - end: When the next attempt is due.
-  ///   - reason: Why the operation waits.
-  ///   - run: Gets what keeps the attempt from beginning.
+  ///   - end: The time at which the next attempt is due.
+  ///   - reason: The reason of the wait.
+  ///   - run: The attempts so far. If the next attempt can't begin, its error is added to them.
   /// - Returns: Whether the next attempt begins now.
   private func release(
     until end: Duration,
@@ -140,7 +141,7 @@ extension ResultOperation {
     return begins
   }
 
-  /// Runs the body for one attempt, which a time limit cancels.
+  /// Runs the body for one attempt, and cancels it at its time limit.
   final func attempt(
     until limit: RetryRun.Limit?,
     _ body: @escaping @Sendable () async throws -> Output
@@ -150,7 +151,7 @@ extension ResultOperation {
         return .failure(BodyFailure(elements: [.init(origin: .body, error: error)]))
       }
     }
-    // A task of its own, to be cancelled without the others.
+    // The attempt has a separate task, because its time limit cancels only this attempt.
     let environment = environment
     let task = Task(executorPreference: environment.bodyExecutor) {
       try await TaskContext.with(self) { try await body() }
@@ -166,7 +167,7 @@ extension ResultOperation {
         var elements: [OperationFailure.Element] = []
         let isLate = isLate.withLock { $0 }
         if isLate { elements.append(limit.element) }
-        // That is how a body answers to its cancel.
+        // After the time limit, a `CancellationError` is only the response of the body to the cancel.
         if !(isLate && error is CancellationError) {
           elements.append(.init(origin: .body, error: error))
         }

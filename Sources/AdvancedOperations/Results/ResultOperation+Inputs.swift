@@ -1,12 +1,14 @@
 import CoreOperations
 
 extension ResultOperation {
-  /// Creates an operation that gets the values of any number of others.
+  /// Creates an operation whose body gets the values of an array of operations.
   ///
-  /// It depends on them. When one of them has failed or was cancelled, this one fails with that as
-  /// an inherited error: without executing, and without waiting for the others. When one was skipped
-  /// and none has failed, this one is skipped once all have ended. Without others the body gets an
-  /// empty array.
+  /// The new operation depends on the others. If one of them fails or is cancelled, the new operation fails
+  /// with this failure as an inherited error. It fails without executing, and without waiting for the others.
+  /// If one of them was skipped and none has failed, the new operation is skipped when all of them have
+  /// finished.
+  ///
+  /// If the array is empty, the body gets an empty array.
   ///
   /// ```swift
   /// let pages = servers.map { server in ResultOperation { try await server.download() } }
@@ -16,10 +18,11 @@ extension ResultOperation {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - inputs: Give the values; one that stands there twice gives its value twice.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in the order of the inputs.
+  ///   - name: The name of the operation.
+  ///   - inputs: The operations whose values the body gets. The value of an operation that occurs twice is
+  ///     passed twice.
+  ///   - retry: The policy that decides whether and when the body is run again after it threw; nil for never.
+  ///   - body: The work, which gets the values in the order of the inputs.
   public convenience init<Input: Sendable>(
     name: String? = nil,
     afterAll inputs: [ResultOperation<Input>],
@@ -33,29 +36,29 @@ extension ResultOperation {
     receive(from: inputs.filter { known.insert(ObjectIdentifier($0)).inserted })
   }
 
-  /// Makes the operation depend on those that give it values; once, while initialising.
+  /// Makes the operation depend on the operations whose values it gets. Called once, during initialization.
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
-    // With the lock: a subclass that overrides the designated initialiser may have let others know
-    // of the operation.
+    // The lock is needed, because a subclass that overrides the designated initializer may already have
+    // passed the operation to other threads.
     withWork { $0.receive(from: predecessors, recovering: recovering) }
     for predecessor in predecessors { addDependency(predecessor) }
   }
 
   // MARK: Recovering
 
-  /// Makes an operation that gives this one's value, or another one when this one fails.
+  /// Creates an operation with this operation's value, or with another value if this operation fails.
   ///
-  /// The new operation depends on this one, and is in no queue yet.
+  /// The new operation depends on this operation, and isn't in a queue yet.
   ///
-  /// - When this one succeeds, the new one gives its value, and the closure isn't called.
-  /// - When this one fails or is cancelled, a timeout included, the closure gets the failure and
-  ///   returns a value. When it throws, the new operation fails with that error and, as an
-  ///   inherited one, the failure; throw the failure itself to pass it on.
-  /// - When this one is skipped, so is the new one.
+  /// - If this operation succeeds, the new operation has the same value, and the closure isn't called.
+  /// - If this operation fails or is cancelled, including by a timeout, the closure gets the failure and
+  ///   returns a value. If the closure throws an error, the new operation fails with this error and, as an
+  ///   inherited error, with the failure. To pass the failure on, throw the failure itself.
+  /// - If this operation is skipped, the new operation is skipped as well.
   ///
-  /// In a group or in `withOperations`, a failure that was recovered from doesn't count if the new
-  /// operation is a child of the same group, or in the same scope: the group succeeds, and with
-  /// ``GroupOperation/ErrorPolicy/failFast`` it waits for the recovery.
+  /// A group or `withOperations` ignores the failure after a successful recovery, if the new operation is a
+  /// child of the same group or in the same scope. The group then succeeds. With
+  /// ``GroupOperation/ErrorPolicy/failFast``, the group waits for the recovery before it fails.
   ///
   /// ```swift
   /// let feed = download.recover(name: "cached") { failure in cache.feed }
@@ -63,8 +66,9 @@ extension ResultOperation {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the new operation is called.
-  ///   - body: Gets the failure; runs in a task as the body of the new operation.
+  ///   - name: The name of the new operation.
+  ///   - body: A closure that gets the failure and returns a value. It runs in a task, as the body of the new
+  ///     operation.
   /// - Returns: The new operation.
   public final func recover(
     name: String? = nil,
@@ -76,14 +80,16 @@ extension ResultOperation {
   /// Makes an operation that gives this one's value, or that of another operation when this one
   /// fails.
   ///
-  /// As ``recover(name:body:)``, but with a fallback that is an operation: with conditions, claims
-  /// and observers of its own. It runs as a part of the new operation, which keeps its own slot and
-  /// claims meanwhile; the fallback takes no slot. When it fails, the new operation fails with its
-  /// errors, each with the origin ``OperationFailure/Origin/child(_:_:)``. When it is skipped, so
-  /// is the new operation. A cancel of the new operation cancels it.
+  /// Works like ``recover(name:body:)``, but the fallback is an operation, which has its own conditions,
+  /// claims and observers. The fallback runs as a part of the new operation and takes no slot. During the
+  /// fallback, the new operation keeps its slot and its claims.
   ///
-  /// - Important: Where there is no value (`Void`), a closure of one expression is taken for that
-  ///   of ``recover(name:body:)``, with a warning that its result is unused, and the fallback never
+  /// If the fallback fails, the new operation fails with its errors, each with the origin
+  /// ``OperationFailure/Origin/child(_:_:)``. If the fallback is skipped, the new operation is skipped. A
+  /// cancel of the new operation cancels the fallback.
+  ///
+  /// - Important: If the value is `Void`, the compiler takes a closure of one expression for the closure of
+  ///   ``recover(name:body:)``. It warns that the result of the closure is unused, and the fallback never
   ///   runs. Write `recover(name: …, make: { … })`, or a `return`.
   ///
   /// ```swift
@@ -95,9 +101,9 @@ extension ResultOperation {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the new operation is called.
-  ///   - make: Gets the failure; returns a new operation, in no queue yet. Called in a task,
-  ///     without a lock held.
+  ///   - name: The name of the new operation.
+  ///   - make: A closure that gets the failure and returns a new operation, which isn't in a queue. It is
+  ///     called in a task, without a lock held.
   /// - Returns: The new operation.
   @_disfavoredOverload
   public final func recover(
@@ -111,18 +117,18 @@ extension ResultOperation {
   }
 }
 
-// What a result operation has besides conditions and claims, for code that doesn't know its value.
+// The properties of result operations, for code that doesn't know the type of the value.
 extension AdvancedOperation {
-  /// Whether the operation needs the values of others.
+  /// Whether the operation needs the values of other operations.
   final var hasInputs: Bool { withCore { $0.work?.extra?.predecessors.isEmpty == false } }
 
-  /// The operations without whose values this one fails; empty for one that recovers.
+  /// The operations whose values this operation needs; empty for an operation that recovers.
   final var inputs: [AdvancedOperation] {
     guard let extra = withCore({ $0.work?.extra }), !extra.recovers else { return [] }
     return extra.predecessors
   }
 
-  /// The failures of ``inputs`` that have ended; nil if none has failed.
+  /// The failures of ``inputs`` that have finished; nil if none has failed.
   final func failuresOfInputs() -> [OperationFailure.Element]? {
     let elements = inputs.compactMap { input in
       input.outcome?.failure.map { OperationFailure.Element.inherited($0, from: input) }
@@ -130,8 +136,8 @@ extension AdvancedOperation {
     return elements.isEmpty ? nil : elements
   }
 
-  /// The verdict of the results of predecessors, before any condition is evaluated; nil without
-  /// predecessors.
+  /// The verdict that follows from the outcomes of the predecessors, before conditions are evaluated; nil
+  /// without predecessors.
   final func verdictOfInputs() -> OperationStateMachine.Verdict? {
     guard let extra = withCore({ $0.work?.extra }) else { return nil }
     var elements: [OperationFailure.Element] = []
@@ -149,26 +155,27 @@ extension AdvancedOperation {
     return OperationStateMachine.Verdict(failures: elements, skipReason: reason)
   }
 
-  /// The wait that the body is in between two attempts or rounds.
+  /// The current wait between two attempts or rounds; nil if there is none.
   final var pause: OperationPause? { withCore { $0.work?.pause } }
 
-  /// The beginning of the async body; nil before, and without one.
+  /// The time at which the async body began; nil before that, and without an async body.
   final var bodyBegin: Duration? { withCore { $0.work?.begin } }
 
-  /// The place of its value in a journal; nil without one.
+  /// The place of the operation's value in a journal; nil without a journal.
   final var journalEntry: JournalEntry? { withCore { $0.work?.extra?.journal } }
 
-  /// The value that its body or its journal has given; nil without one.
+  /// The value from the body or the journal; nil if there is no value yet.
   final var output: (any Sendable)? { withCore { $0.work?.output } }
 
-  /// The journal has the value: takes it, unless the end is decided.
+  /// Takes the value from the journal, unless the end of the operation is decided.
   final func restore(_ value: any Sendable) {
     withCore { if !$0.machine.isEndDecided { $0.work?.output = value } }
   }
 
-  /// Puts another task in the place of the one that was captured for the body.
+  /// Replaces the task that was captured for the body.
   ///
-  /// - Returns: The old one, to be run or discarded; the new one if no body is going to run it.
+  /// - Returns: The old task, which the caller has to run or discard. If the body won't run, the new task is
+  ///   returned.
   final func exchangeCaptured(_ new: CapturedTask?) -> CapturedTask? {
     withCore { core in
       guard let work = core.work, !work.isReleased else { return new }
@@ -177,8 +184,8 @@ extension AdvancedOperation {
     }
   }
 
-  /// The outcome is decided, and nothing that waits for the end knows: ends a pause, because there
-  /// is no attempt to wait for, and notes a recovery.
+  /// Ends a pause, because no attempt will follow, and records a recovery. Called when the outcome is
+  /// decided, before the end is delivered.
   final func outcomeTakesEffect() {
     let (pausing, recovered) = withCore { core in
       let recovery = core.work?.extra.flatMap { $0.recovers ? $0 : nil }
@@ -193,7 +200,8 @@ extension AdvancedOperation {
   }
 }
 
-/// Gives the value of another operation, or what a closure makes of its failure.
+/// An operation with the value of another operation, or with the value that a closure returns for its
+/// failure.
 final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
   private let own = OperationRounds()
@@ -220,14 +228,15 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
     operation.withCore { $0.makeExtra().recovery = self }
   }
 
-  /// The failure that was to be recovered from, and what went wrong with that.
+  /// The failure of the operation, and the errors of the recovery.
   private static func failure(
     _ operation: Operation,
     _ failure: OperationFailure,
     _ error: any Error
   ) -> BodyFailure {
     let inherited = OperationFailure.Element.inherited(failure, from: operation)
-    // Other failures are those of what the closure awaited.
+    // Only the failure itself isn't added again. Another failure comes from an operation that the closure
+    // awaited.
     if let thrown = error as? OperationFailure, thrown.isSame(as: failure) {
       return BodyFailure(elements: [inherited])
     }
@@ -235,7 +244,7 @@ final class RecoveryOperation<Output: Sendable>: ResultOperation<Output>, @unche
     return BodyFailure(elements: [inherited] + own)
   }
 
-  /// Runs a fallback, and waits until all of it is quiet.
+  /// Runs a fallback, and waits until it and all operations that it has produced are idle.
   final func run(_ made: MadeOperation<Output>) async throws -> Output {
     if own.isOver { throw BodyFailure(elements: []) }
     let failures = await own.run(made.operation, of: self).all
@@ -253,7 +262,7 @@ extension AdvancedOperation {
   /// Whether another operation may still recover from a failure of this one.
   final var awaitsRecovery: Bool {
     guard let recovery = withCore({ $0.extra?.recovery }) else { return false }
-    // Before it has finished it is known whether it has.
+    // A recovery that succeeds sets `isRecovered` before it has finished.
     return recovery.withCore { $0.machine.state < .finished }
   }
 

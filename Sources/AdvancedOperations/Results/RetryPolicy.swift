@@ -1,6 +1,6 @@
 /// A rule that says whether and when a failed attempt is repeated.
 ///
-/// Begin with the delays, then say the limits:
+/// Begin with the delays, then add the limits:
 ///
 /// ```swift
 /// let download = ResultOperation(
@@ -9,35 +9,38 @@
 /// ) { try await feed.download() }
 /// ```
 ///
-/// A policy of delays has no limit: it repeats attempts until one succeeds, or the operation is
-/// cancelled. ``attempts(_:)`` limits their number and ``totalTimeout(_:)`` their time. The
-/// operation gives up at the limit that comes first. Then it fails with the errors of its attempts:
-/// of many attempts, with those of the first and the last 8. Descriptions of the failure say how
-/// many others there were.
+/// A policy of delays has no limit: it repeats attempts until one succeeds, or the operation is cancelled.
+/// ``attempts(_:)`` limits the number of attempts, and ``totalTimeout(_:)`` limits their time. The operation
+/// gives up at the first limit that is reached. Then it fails with the errors of its attempts.
+///
+/// If there were many attempts, the operation keeps the errors of the first 8 and the last 8. Descriptions of
+/// the failure contain the number of attempts that were left out.
 ///
 /// Each method below returns a changed copy of the policy. The methods work on every policy,
 /// including one that is a closure, and their order doesn't matter. If a limit is given twice, the
 /// smaller one applies.
 ///
-/// A delay that isn't positive is none: the next attempt begins immediately. A delay that is too
-/// long to be added up, such as `.seconds(Int64.max)`, never ends.
+/// If a delay isn't positive, the next attempt begins immediately. A delay that is too long to be added to
+/// the time, such as `.seconds(Int64.max)`, never ends.
 public struct RetryPolicy: Sendable {
-  /// How long to wait after a failure, nil to give up: gets the number of failed attempts, the
-  /// error of the last one, and where randomness comes from.
+  /// The delay after a failure; nil to give up.
+  ///
+  /// The closure gets the number of failed attempts, the error of the last attempt, and the source of
+  /// randomness.
   private var delay: @Sendable (Int, any Error, @Sendable () -> UInt64) -> Duration?
-  /// Whether an error is worth another attempt, by each closure.
+  /// The closures that decide whether an error is worth another attempt.
   private var predicates: [@Sendable (any Error) -> Bool] = []
-  /// How many attempts there may be.
+  /// The largest number of attempts.
   private var countLimit = Int.max
-  /// How long all attempts and the waits between them may take.
+  /// The longest time for all attempts and the delays between them.
   private(set) var totalLimit: Duration?
-  /// How long one attempt may take.
+  /// The longest time for one attempt.
   private(set) var attemptLimit: Duration?
   /// Whether slot and claims are released between the attempts.
   private(set) var releasesSlot = false
   /// The budgets that have to allow each retry.
   private(set) var budgets: [RetryBudget] = []
-  /// The duration of an attempt after which delays and numbers start anew; nil for none.
+  /// The duration of an attempt after which delays and numbers start again; nil for none.
   private(set) var stableDuration: Duration?
 
   /// Creates a policy from a closure.
@@ -48,15 +51,15 @@ public struct RetryPolicy: Sendable {
   /// }
   /// ```
   ///
-  /// The closure is called after each failed attempt that another one may follow, without a lock
-  /// held. It isn't called after the last of the ``attempts(_:)``, nor if a closure of ``when(_:)``
+  /// The closure is called after a failed attempt if another attempt may follow. No lock is held during the
+  /// call. The closure isn't called after the last of the ``attempts(_:)``, nor if a closure of ``when(_:)``
   /// has returned false.
   ///
-  /// - Parameter next: Gets the number of attempts that have failed, 1 at the first, and the error
-  ///   of the last one; returns the delay before the next attempt, or nil to give up. The error is
-  ///   the root cause, however many operations, groups, inputs or conditions it came through. If an
-  ///   attempt has several root causes, it is an ``OperationFailure``, whose
-  ///   ``OperationFailure/rootCauses`` they are.
+  /// - Parameter next: A closure that returns the delay before the next attempt, or nil to give up. It gets
+  ///   the number of attempts that have failed, 1 after the first, and the error of the last attempt. The
+  ///   error is the root cause, even if it came through several operations, groups, inputs or conditions. If
+  ///   an attempt has several root causes, the error is an ``OperationFailure`` with these
+  ///   ``OperationFailure/rootCauses``.
   public init(_ next: @escaping @Sendable (_ failedAttempts: Int, _ error: any Error) -> Duration?)
   {
     delay = { count, error, _ in next(count, error) }
@@ -76,7 +79,7 @@ public struct RetryPolicy: Sendable {
   ) -> Duration? {
     if !predicates.isEmpty {
       let causes = error.decidingCauses
-      // Also after the last attempt: a predicate may note what it has seen.
+      // A predicate may record errors, so it is called even after the last attempt.
       for predicate in predicates where !causes.allSatisfy(predicate) { return nil }
     }
     return failedAttempts < countLimit ? delay(failedAttempts, error, random) : nil
@@ -154,8 +157,8 @@ public struct RetryPolicy: Sendable {
   ///   .attempts(5)
   /// ```
   ///
-  /// - Parameter count: The number of attempts in all, the first one included; 1 for no repetition.
-  ///   The smallest number applies if there are several.
+  /// - Parameter count: The number of attempts, including the first; 1 for no repetition. If the method is
+  ///   called several times, the smallest number applies.
   /// - Returns: The changed policy.
   /// - Precondition: The number is at least 1.
   public func attempts(_ count: Int) -> RetryPolicy {
@@ -172,9 +175,10 @@ public struct RetryPolicy: Sendable {
 
   /// Returns the policy with a time limit for all attempts together and the delays between them.
   ///
-  /// No attempt begins after the limit: if the next one would, the policy gives up immediately. An
-  /// attempt that is still running at the limit is cancelled, as by ``attemptTimeout(_:)``, and is
-  /// the last. In both cases descriptions of the failure say that the policy gave up because of it.
+  /// No attempt begins after the limit. If the next attempt would begin later, the policy gives up
+  /// immediately. An attempt that is still running at the limit is cancelled, as by ``attemptTimeout(_:)``,
+  /// and no attempt follows. In both cases descriptions of the failure name the limit as the reason for
+  /// giving up.
   ///
   /// ```swift
   /// let policy = RetryPolicy.exponential(.seconds(1)).attempts(10)
@@ -182,9 +186,9 @@ public struct RetryPolicy: Sendable {
   ///   .totalTimeout(.seconds(60))
   /// ```
   ///
-  /// - Parameter duration: Measured from the beginning of the first attempt, by the clock of the
-  ///   environment. The shortest duration applies if there are several. If it isn't positive, the
-  ///   first attempt is cancelled as soon as it has begun, and is the last.
+  /// - Parameter duration: The time from the beginning of the first attempt, by the clock of the environment.
+  ///   If the method is called several times, the shortest duration applies. If the duration isn't positive,
+  ///   the first attempt is cancelled as soon as it has begun, and no attempt follows.
   /// - Returns: The changed policy.
   public func totalTimeout(_ duration: Duration) -> RetryPolicy {
     var policy = self
@@ -194,13 +198,16 @@ public struct RetryPolicy: Sendable {
 
   /// Returns the policy with a time limit for each attempt.
   ///
-  /// An attempt that takes longer is cancelled, and fails with an ``OperationTimeout``. The policy
-  /// decides about this error as about others. The next attempt doesn't begin before this one has
-  /// finished. The body of a ``ResultOperation`` finds its task cancelled, not its operation; a
-  /// value that it returns nonetheless is taken, because its work has been done.
+  /// An attempt that takes longer is cancelled and fails with an ``OperationTimeout``. The policy decides
+  /// about this error as about other errors. The next attempt doesn't begin before the cancelled attempt has
+  /// finished.
   ///
-  /// - Parameter duration: Measured by the clock of the environment. The shortest duration applies
-  ///   if there are several. If it isn't positive, each attempt is cancelled when it has begun.
+  /// For a ``ResultOperation``, only the task of the body is cancelled, not the operation. If the body
+  /// returns a value nonetheless, the operation takes the value, because the work has been done.
+  ///
+  /// - Parameter duration: The time for one attempt, by the clock of the environment. If the method is called
+  ///   several times, the shortest duration applies. If the duration isn't positive, each attempt is
+  ///   cancelled as soon as it has begun.
   /// - Returns: The changed policy.
   public func attemptTimeout(_ duration: Duration) -> RetryPolicy {
     var policy = self
@@ -229,7 +236,7 @@ public struct RetryPolicy: Sendable {
 
   // MARK: Refining
 
-  /// Returns the policy with random delays, each between nothing and all of its delay.
+  /// Returns the policy with random delays, each between zero and the full delay.
   ///
   /// Operations that failed at the same time then don't retry at the same time. (The scheme is
   /// called *full jitter* in Marc Brooker, *Exponential Backoff And Jitter*, AWS Architecture Blog,
@@ -242,8 +249,8 @@ public struct RetryPolicy: Sendable {
   /// let polite = policy.jittered()
   /// ```
   ///
-  /// The random numbers are those of the ``OperationEnvironment``, and evenly distributed. Calling
-  /// the method twice takes a part of the part.
+  /// The random numbers come from the ``OperationEnvironment``, and are evenly distributed. If the method is
+  /// called twice, the delay is multiplied by two random numbers.
   ///
   /// - Returns: The changed policy.
   public func jittered() -> RetryPolicy {
@@ -256,22 +263,24 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
-  /// Returns the policy for some errors only: it gives up immediately on others.
+  /// Returns the policy for some errors only: it gives up immediately on other errors.
   ///
   /// ```swift
   /// let policy = RetryPolicy.constant(.seconds(5)).attempts(3).when { !($0 is NotFound) }
   /// ```
   ///
-  /// The closure gets the *root causes* of an attempt's failure, one after the other: the errors at
-  /// the ends of the ways through awaited operations, groups, inputs and conditions, as
-  /// ``OperationFailure/rootCauses`` has them. The attempt is repeated only if the closure returns
-  /// true for each of them. Of an operation that has made several attempts itself, the last one
-  /// counts. If the method is called twice, both closures have to return true.
+  /// The closure gets the *root causes* of an attempt's failure, one after the other. These are the original
+  /// errors, which came through awaited operations, groups, inputs and conditions, as in
+  /// ``OperationFailure/rootCauses``. The attempt is repeated only if the closure returns true for each of
+  /// them.
   ///
-  /// The closure is called after each failed attempt, the last one included, without a lock held.
+  /// If a failed operation has made several attempts itself, only its last attempt is considered. If the
+  /// method is called twice, both closures have to return true.
   ///
-  /// - Parameter isWorthwhile: Gets a root cause; returns whether another attempt could succeed in
-  ///   spite of it.
+  /// The closure is called after each failed attempt, including the last, without a lock held.
+  ///
+  /// - Parameter isWorthwhile: A closure that gets a root cause. It returns whether another attempt could
+  ///   succeed in spite of this error.
   /// - Returns: The changed policy.
   public func when(
     _ isWorthwhile: @escaping @Sendable (_ error: any Error) -> Bool
@@ -281,7 +290,7 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
-  /// Returns the policy with delays that start anew after an attempt that has run for a while.
+  /// Returns the policy with delays that start again after an attempt that has run for a while.
   ///
   /// Use it for bodies that normally run for a long time, such as a connection that is kept open. A
   /// connection that breaks once an hour is then opened again after the first delay each time. A connection
@@ -295,8 +304,8 @@ public struct RetryPolicy: Sendable {
   /// ``attempts(_:)``, and for the closure of a policy. The number of the attempt and the time of
   /// ``totalTimeout(_:)`` continue.
   ///
-  /// - Parameter duration: Measured from the beginning of an attempt to its failure. The shortest duration
-  ///   applies if there are several.
+  /// - Parameter duration: The time from the beginning of an attempt to its failure. If the method is called
+  ///   several times, the shortest duration applies.
   /// - Returns: The changed policy.
   public func resettingAfter(_ duration: Duration) -> RetryPolicy {
     var policy = self
@@ -304,11 +313,10 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
-  /// Returns a policy under which the operation holds neither its slot nor its claims between two
-  /// attempts.
+  /// Returns a policy that releases the operation's slot and claims between two attempts.
   ///
-  /// For long waits in a queue with a limit, and for claims that others need: what waits for its
-  /// next attempt keeps nothing from them.
+  /// Use it for long delays in a queue with a limit, and for claims that other operations need. While the
+  /// operation waits for its next attempt, other operations can use its slot and its claims.
   ///
   /// ```swift
   /// let upload = ResultOperation(
@@ -318,27 +326,29 @@ public struct RetryPolicy: Sendable {
   /// upload.addClaim(MutuallyExclusive("uplink"))
   /// ```
   ///
-  /// When an attempt has failed and another one follows, the operation gives back its slot and all
-  /// its claims, and waits for the delay. Then it takes its place among the ready operations again,
-  /// before operations of its priority that were added later. It takes slot and claims in one step,
-  /// as an operation that starts:
+  /// If another attempt follows a failed one, the operation releases its slot and all its claims, and waits
+  /// for the delay. Then it is ready again, before operations of its priority that were added later. It takes
+  /// a slot and its claims in one step, like an operation that starts:
   ///
-  /// - The limit and the suspension of the queue, priorities, and the lines of claims count for the
-  ///   next attempt as for a start, and a ``RateLimit`` counts each attempt. A barrier doesn't: the
-  ///   operation has started, and one that was added after it waits for its end.
-  /// - The next attempt always waits for claims that are busy, whatever their ``WhenBusy`` says:
-  ///   that decides about an operation that comes, and this one has had them. If a claim can't be
-  ///   had any more, because a ``ResourcePool`` has become too small or because the wait closes a
-  ///   cycle, the operation fails with the errors of all attempts and of that claim.
-  /// - Conditions, immediate ones included, aren't evaluated again, and dependencies that are added
-  ///   meanwhile only recorded.
+  /// - The limit and the suspension of the queue, priorities, and the FIFO order of claims apply to the next
+  ///   attempt as to a start. A ``RateLimit`` counts each attempt. A barrier doesn't delay the next attempt:
+  ///   the operation has started, and a barrier that was added after it waits for its end.
+  /// - The next attempt always waits for busy claims. The ``WhenBusy`` of a claim decides only about the
+  ///   first attempt. The operation fails if a claim can't become available any more, because a
+  ///   ``ResourcePool`` has become too small or because the wait completes a cycle. The failure has the
+  ///   errors of all attempts and of that claim.
+  /// - Conditions, including immediate conditions, aren't evaluated again. Dependencies that are added during
+  ///   the wait are only recorded.
   ///
-  /// The operation executes all the time: its state doesn't change, it counts in the queue's
-  /// `operationCount`, time limits go on, and a cancel ends the wait at once. If the time of
-  /// ``totalTimeout(_:)`` is over while it waits in line, the policy gives up then, and the
-  /// ``OperationTimeout`` is one more error. If its wait for a slot completes a cycle, because a
-  /// body that holds the last one waits for it, it is cancelled with an `OperationCycleError`.
-  /// Without a queue there is no slot, and all else holds.
+  /// The operation is executing all the time: its state doesn't change, and it is included in the queue's
+  /// `operationCount`. Time limits keep running, and a cancel ends the wait immediately.
+  ///
+  /// If the time of ``totalTimeout(_:)`` ends while the operation waits for its slot or its claims, the
+  /// policy gives up. The ``OperationTimeout`` is then an additional error. If the wait for a slot completes
+  /// a cycle, the operation is cancelled with an `OperationCycleError`. For example, the body that uses the
+  /// last slot may wait for this operation.
+  ///
+  /// An operation that isn't in a queue has no slot. The other rules apply to it as well.
   ///
   /// - Returns: The changed policy.
   public func releasingSlot() -> RetryPolicy {

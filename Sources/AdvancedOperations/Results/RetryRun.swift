@@ -1,15 +1,16 @@
-/// One run of a policy: the attempts that failed, and what comes next.
+/// The attempts of an operation by its retry policy: the failed attempts, and the decision about the next
+/// one.
 ///
-/// A plain value, without a clock; the times are those of the environment's.
+/// A plain value, without a clock. Times are times of the environment's clock.
 package struct RetryRun {
-  /// What to do after an attempt failed.
+  /// The decision after a failed attempt.
   package enum Next: Equatable {
-    /// Begin another attempt at this time.
+    /// Another attempt begins at this time.
     case attempt(at: Duration)
     case giveUp
   }
 
-  /// When an attempt has to be over, and what to say if it isn't.
+  /// The time at which an attempt has to be finished, and the error if it isn't.
   package struct Limit: Equatable {
     package let time: Duration
     package let timeout: OperationTimeout
@@ -24,10 +25,10 @@ package struct RetryRun {
 
   private let policy: RetryPolicy
   private let end: Duration?
-  /// Whether slot and claims are given back between the attempts.
+  /// Whether slot and claims are released between the attempts.
   var releasesSlot: Bool { policy.releasesSlot }
   private var errors = AttemptErrors()
-  /// Why no other attempt begins, if that is a reason of its own.
+  /// The error that keeps the next attempt from beginning, if it isn't an error of an attempt.
   private var refusal: OperationFailure.Element?
   /// Whether the policy has given up because the time for all attempts is over.
   private var isOutOfTime = false
@@ -38,7 +39,7 @@ package struct RetryRun {
   /// The budget that allows no other attempt.
   private var exhausted: RetryBudget?
 
-  /// What went wrong so far, each with its attempt; of many attempts the first and the last ones.
+  /// The errors so far, each with its attempt. Of many attempts, only the first and the last ones are kept.
   package var elements: [OperationFailure.Element] {
     var elements = errors.elements
     if let refusal { elements.append(refusal) }
@@ -60,7 +61,7 @@ package struct RetryRun {
     attemptBegin = now
   }
 
-  /// The number of the attempt that is to be made or is going on, 1 for the first.
+  /// The number of the current or next attempt, 1 for the first.
   package var number: Int { failedCount + 1 }
 
   package mutating func attemptBegins(at now: Duration) { attemptBegin = now }
@@ -86,7 +87,7 @@ package struct RetryRun {
     for budget in policy.budgets { budget.change(clock) { $0.giveBack(spentAt: time) } }
   }
 
-  /// How long an attempt may take that begins now; nil for as long as it likes.
+  /// The limit for an attempt that begins now; nil for no limit.
   package func limit(now: Duration) -> Limit? {
     let own = policy.attemptLimit.map {
       Limit(time: now.saturatingAdding($0), timeout: OperationTimeout(duration: $0))
@@ -96,25 +97,25 @@ package struct RetryRun {
     return total
   }
 
-  /// When all has to be over; nil for a policy without that.
+  /// The limit for all attempts together; nil if the policy has none.
   var totalLimit: Limit? {
     guard let end, let total = policy.totalLimit else { return nil }
     return Limit(time: end, timeout: OperationTimeout(duration: total))
   }
 
-  /// No other attempt begins, for a reason of its own.
+  /// The next attempt can't begin, because of an error that isn't an error of an attempt.
   mutating func attemptRefused(because element: OperationFailure.Element) {
     refusal = element
     if element.origin == .timeout { isOutOfTime = true }
   }
 
-  /// Keeps what went wrong in an attempt.
+  /// Keeps the errors of an attempt.
   package mutating func record(_ failures: [OperationFailure.Element]) {
     errors.record(failures.map { $0.within(.attempt(number)) })
     failedCount += 1
   }
 
-  /// Asks the policy about the attempt that was recorded last; calls the user's closure.
+  /// Lets the policy decide about the attempt that was recorded last. Calls closures of the program.
   package mutating func next(
     after failures: [OperationFailure.Element],
     now: Duration,
@@ -124,34 +125,34 @@ package struct RetryRun {
     streak = isStable ? 1 : streak + 1
     let delay = policy.next(after: streak, Self.cause(of: failures), random: random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
-    // Also when the policy has no more attempts: the limit has cut this one short.
+    // The limit is the reason even if the policy allows no more attempts, because it has cut this one short.
     isOutOfTime = end.map { time >= $0 } ?? false
     return delay == nil || isOutOfTime ? .giveUp : .attempt(at: time)
   }
 
-  /// The error of an attempt that a policy gets: its root cause, or all that went wrong if there
-  /// are several.
+  /// The error of an attempt for the policy: the root cause, or the whole failure if there are several.
   static func cause(of failures: [OperationFailure.Element]) -> any Error {
     let error = error(of: failures)
     let causes = error.decidingCauses
     return causes.count == 1 ? causes[0] : error
   }
 
-  /// The error of an attempt: a timeout if it had one, the only error, or all together.
+  /// The error of an attempt: its timeout if it has one, its only error, or a failure with all errors.
   static func error(of failures: [OperationFailure.Element]) -> any Error {
     if let timeout = failures.first(where: { $0.origin == .timeout }) { return timeout.error }
     return failures.count == 1 ? failures[0].error : OperationFailure(elements: failures)
   }
 }
 
-/// The errors of failed attempts: of many only those of the first and of the last ones, so that a
-/// policy without an end needs no more and more memory.
+/// The errors of failed attempts. Of many attempts, only the first and the last ones are kept, so that a
+/// policy without a limit needs a bounded amount of memory.
 private struct AttemptErrors {
-  /// How many attempts are kept at each end.
+  /// The number of attempts that are kept at each end.
   private static let keptCount = 8
 
   private var first: [OperationFailure.Element] = []
-  /// One entry for each attempt; the oldest is at ``oldest`` once there are as many as are kept.
+  /// The errors of the last attempts, one entry for each attempt. If the array is full, ``oldest`` is the
+  /// index of the oldest entry.
   private var last: [[OperationFailure.Element]] = []
   private var oldest = 0
   private var count = 0
