@@ -1,7 +1,9 @@
 import CoreOperations
 
 extension AdvancedOperation {
-  /// Starts and stops timers. Called after every change of state, and when an observer was attached.
+  /// Starts and stops timers.
+  ///
+  /// Called after every change of state, and when an observer was attached.
   ///
   /// - Parameter entered: The new state; nil if the state hasn't changed.
   final func updateTimers(entering entered: State?) {
@@ -58,7 +60,9 @@ extension AdvancedOperation {
     cancel(reason: limit.timeout.element)
   }
 
-  /// The time of the last progress. The operation records its progress from now on.
+  /// The time of the last progress.
+  ///
+  /// The operation records its progress from now on.
   private func lastProgress(at now: Duration) -> Duration {
     withCore { core in
       let isPaused = core.work?.pause != nil

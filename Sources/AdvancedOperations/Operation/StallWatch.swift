@@ -16,7 +16,9 @@ struct StallWatch {
 
   private(set) var lastProgress: Duration
   private var lastUpdate: OperationProgress?
-  /// The number of current waits that aren't measured. `pausedAt` is the beginning of the first of them.
+  /// The number of current waits that aren't measured.
+  ///
+  /// `pausedAt` is the beginning of the first of them.
   private var pauseCount = 0
   private var pausedAt: Duration?
   /// The limits whose timers have fired during such a wait.

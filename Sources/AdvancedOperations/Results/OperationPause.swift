@@ -50,8 +50,9 @@ final class OperationPause: Sendable {
   }
 }
 
-/// The wait of an operation for the slot and the claims of its next attempt. The wait ends once: the attempt
-/// begins or is abandoned.
+/// The wait of an operation for the slot and the claims of its next attempt.
+///
+/// The wait ends once: the attempt begins or is abandoned.
 final class AttemptTurn: Sendable {
   private enum State {
     case open
@@ -68,7 +69,9 @@ final class AttemptTurn: Sendable {
   /// - Returns: Whether the attempt begins. If it doesn't, it was abandoned before.
   func begin() -> Bool { end(with: .begun) }
 
-  /// Abandons the attempt. Does nothing if the attempt has begun.
+  /// Abandons the attempt.
+  ///
+  /// Does nothing if the attempt has begun.
   ///
   /// - Returns: Whether this call ended the wait.
   func abandon(because element: OperationFailure.Element? = nil) -> Bool {
@@ -91,7 +94,9 @@ final class AttemptTurn: Sendable {
     case abandoned(OperationFailure.Element?)
   }
 
-  /// Waits until the attempt begins or is abandoned. If the task is cancelled, abandons the attempt.
+  /// Waits until the attempt begins or is abandoned.
+  ///
+  /// If the task is cancelled, abandons the attempt.
   ///
   /// - Parameter want: A closure that lets the operation wait in its queue.
   /// - Returns: The result of the wait.
@@ -114,7 +119,9 @@ extension AdvancedOperation {
   /// The current wait for a slot and claims, or the wait after the delay; nil if there is none.
   final var attemptTurn: AttemptTurn? { pause?.turn }
 
-  /// Releases the slot and the claims. ``wantTurn()`` follows, unless the operation ends.
+  /// Releases the slot and the claims.
+  ///
+  /// ``wantTurn()`` follows, unless the operation ends.
   final func giveBackForPause() {
     if withCore({ !$0.claims.isEmpty }) { environment.claimDomain.release(self) }
     beginPause()
@@ -135,7 +142,9 @@ extension AdvancedOperation {
     if withCore({ $0.machine.isIdle }) { environment.claimDomain.release(self) }
   }
 
-  /// Abandons the next attempt. The operation leaves all queues of waiters, and ends.
+  /// Abandons the next attempt.
+  ///
+  /// The operation leaves all queues of waiters, and ends.
   final func abandonAttempt(because element: OperationFailure.Element? = nil) {
     guard let turn = attemptTurn, turn.abandon(because: element) else { return }
     withdrawClaims()

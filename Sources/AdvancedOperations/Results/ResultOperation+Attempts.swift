@@ -77,7 +77,9 @@ extension ResultOperation {
     }
   }
 
-  /// Waits between two attempts or rounds. Returns whether another one begins.
+  /// Waits between two attempts or rounds.
+  ///
+  /// Returns whether another one begins.
   final func pause(until end: Duration, after reason: OperationPause.Reason) async -> Bool {
     let clock = environment.clock
     let begin = clock.now

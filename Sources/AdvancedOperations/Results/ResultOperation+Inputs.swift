@@ -36,7 +36,9 @@ extension ResultOperation {
     receive(from: inputs.filter { known.insert(ObjectIdentifier($0)).inserted })
   }
 
-  /// Makes the operation depend on the operations whose values it gets. Called once, during initialization.
+  /// Makes the operation depend on the operations whose values it gets.
+  ///
+  /// Called once, during initialization.
   final func receive(from predecessors: [AdvancedOperation], recovering: Bool = false) {
     // The lock is needed, because a subclass that overrides the designated initializer may already have
     // passed the operation to other threads.
@@ -184,8 +186,9 @@ extension AdvancedOperation {
     }
   }
 
-  /// Ends a pause, because no attempt will follow, and records a recovery. Called when the outcome is
-  /// decided, before the end is delivered.
+  /// Ends a pause, because no attempt will follow, and records a recovery.
+  ///
+  /// Called when the outcome is decided, before the end is delivered.
   final func outcomeTakesEffect() {
     let (pausing, recovered) = withCore { core in
       let recovery = core.work?.extra.flatMap { $0.recovers ? $0 : nil }

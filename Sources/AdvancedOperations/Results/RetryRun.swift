@@ -39,7 +39,9 @@ package struct RetryRun {
   /// The budget that allows no other attempt.
   private var exhausted: RetryBudget?
 
-  /// The errors so far, each with its attempt. Of many attempts, only the first and the last ones are kept.
+  /// The errors so far, each with its attempt.
+  ///
+  /// Of many attempts, only the first and the last ones are kept.
   package var elements: [OperationFailure.Element] {
     var elements = errors.elements
     if let refusal { elements.append(refusal) }
@@ -115,7 +117,9 @@ package struct RetryRun {
     failedCount += 1
   }
 
-  /// Lets the policy decide about the attempt that was recorded last. Calls closures of the program.
+  /// Lets the policy decide about the attempt that was recorded last.
+  ///
+  /// Calls closures of the program.
   package mutating func next(
     after failures: [OperationFailure.Element],
     now: Duration,
@@ -144,15 +148,18 @@ package struct RetryRun {
   }
 }
 
-/// The errors of failed attempts. Of many attempts, only the first and the last ones are kept, so that a
-/// policy without a limit needs a bounded amount of memory.
+/// The errors of failed attempts.
+///
+/// Of many attempts, only the first and the last ones are kept, so that a policy without a limit needs a
+/// bounded amount of memory.
 private struct AttemptErrors {
   /// The number of attempts that are kept at each end.
   private static let keptCount = 8
 
   private var first: [OperationFailure.Element] = []
-  /// The errors of the last attempts, one entry for each attempt. If the array is full, ``oldest`` is the
-  /// index of the oldest entry.
+  /// The errors of the last attempts, one entry for each attempt.
+  ///
+  /// If the array is full, ``oldest`` is the index of the oldest entry.
   private var last: [[OperationFailure.Element]] = []
   private var oldest = 0
   private var count = 0
