@@ -1,65 +1,75 @@
-/// What a scheduler knows of one operation.
+/// The fields of an operation that belong to the scheduler of its queue.
 ///
-/// It is stored in the operation, and guarded by the lock of that scheduler: ``SchedulerState``
-/// reads it as `self[member]`, and writing takes a mutable state, which only the lock gives.
+/// The operation stores the fields, and the lock of the scheduler guards them. ``SchedulerState`` accesses
+/// the fields as `self[member]`. Writing needs a mutable state, which only the holder of the lock has.
 struct SchedulingFields {
-  /// In the list of all members.
+  /// The links in the list of all members.
   var queueLinks = MemberLinks()
-  /// In the line that it stands in.
+  /// The links in the waiting list that contains the operation.
   var lineLinks = MemberLinks()
-  /// When it was added, as a number: the order in which operations of one priority start.
+  /// The number of the operation in the order of adding, in which operations of one priority start.
   var number: UInt32 = 0
-  /// How many barriers were added before it, counted since the queue was made, modulo 2^32: only
-  /// the distance to that of others means anything.
+  /// The number of barriers that were added before the operation, counted from the creation of the queue,
+  /// modulo 2^32.
+  ///
+  /// Because the number wraps around, only the difference between two segments is meaningful.
   var segment: UInt32 = 0
-  /// Its place in the heap of its level; -1 when it is in none.
+  /// The index of the operation in the heap of its level; -1 if the operation isn't in a heap.
   var heapIndex: Int32 = -1
-  /// 0 for the most urgent priority to 4.
+  /// The level of the priority, from 0 for the most urgent priority to 4.
   var level: UInt8 = 2
   private(set) var placement = Placement.outside
   private(set) var flags: Flags = []
 
-  /// What is true of a member, besides its place.
+  /// The properties of a member that its placement doesn't determine.
   struct Flags: OptionSet, Sendable {
     let rawValue: UInt16
 
     init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// It is in the list of all members.
+    /// The operation is in the list of all members.
     static let isMember = Flags(rawValue: 1)
     static let holdsSlot = Flags(rawValue: 1 << 1)
-    /// Another member needs it for its conditions, so that it starts without a slot; doesn't change
-    /// once it is a member.
+    /// Another member needs the operation for its conditions, so the operation starts without a slot.
+    ///
+    /// The flag doesn't change after the operation has become a member.
     static let needsNoSlot = Flags(rawValue: 1 << 2)
-    /// Finished, but slot and membership are kept until its layer releases them.
+    /// The operation has finished, but keeps its slot and membership until its layer releases them.
     static let isHeldUntilIdle = Flags(rawValue: 1 << 3)
-    /// It is on the stack of a worker that starts it and will report.
+    /// The operation is on the stack of a worker, which starts it and will report.
     static let isOnStack = Flags(rawValue: 1 << 4)
-    /// It has left while it was on the stack of a worker, whose report releases it.
+    /// The operation left the queue while it was on the stack of a worker.
+    ///
+    /// The report of that worker releases it.
     static let isReleasedByReport = Flags(rawValue: 1 << 5)
-    /// Its completion block has not returned.
+    /// The completion block of the operation hasn't returned.
     static let hasCompletion = Flags(rawValue: 1 << 6)
     /// Something changed while a worker evaluated whether it may start.
     static let isNudged = Flags(rawValue: 1 << 7)
-    /// It is to be started ahead of others and without a slot.
+    /// The operation is to be started ahead of other operations and without a slot.
     static let leavesAhead = Flags(rawValue: 1 << 8)
-    /// It executes, has released its slot for a pause, and has not resumed: it is in the pause, or
-    /// waits for its next turn.
+    /// The operation is executing, but has released its slot for a pause and hasn't resumed.
+    ///
+    /// It is in the pause, or waits to resume.
     static let isPaused = Flags(rawValue: 1 << 9)
-    /// Its pause began while its turn was on the stack of a worker, whose report begins it for the
-    /// queue.
+    /// The pause of the operation began while the operation was on the stack of a worker.
+    ///
+    /// The report of that worker begins the pause for the queue.
     static let pausesOnReturn = Flags(rawValue: 1 << 10)
-    /// That pause is over already.
+    /// The pause has ended before the worker reported.
     static let isPauseOver = Flags(rawValue: 1 << 11)
-    /// Its body has released its slot, and doesn't have it again; ``SchedulerState/releases`` has
-    /// the release.
+    /// The body has released the slot of the operation, and the operation doesn't have a slot again.
+    ///
+    /// ``SchedulerState/releases`` contains the release.
     static let hasReleasedSlot = Flags(rawValue: 1 << 12)
   }
 
-  /// Its end was reported.
+  /// Whether the end of the operation was reported.
   var isFinished: Bool { placement == .ending || placement == .gone }
 
-  /// Notes where it is from now on; ``SchedulerState/move(_:to:)`` does so, and changes the lines.
+  /// Sets the placement.
+  ///
+  /// ``SchedulerState/move(_:to:)`` calls this method, and updates the waiting lists.
   mutating func move(to placement: Placement) {
     assert(
       self.placement.mayBecome(placement),
@@ -68,7 +78,9 @@ struct SchedulingFields {
     self.placement = placement
   }
 
-  /// The queue was abandoned: the operation is in no line, wherever it was.
+  /// Resets the fields of an operation whose queue was abandoned.
+  ///
+  /// The queue discards its waiting lists as a whole.
   mutating func abandoned() {
     placement = .gone
     lineLinks = MemberLinks()
@@ -82,24 +94,26 @@ struct SchedulingFields {
   }
 }
 
-/// An operation as its queue hands it around: without counting a reference, which costs two atomic
-/// instructions each time, and with what only the queue may see and change.
+/// An uncounted reference to an operation, with the fields that only its queue may access.
 ///
-/// The only place of a queue with references that aren't counted. They are valid because
-/// ``QueueMembers`` retains each operation from the moment it is a member, and because one that
-/// leaves while a worker has it on its stack is released by the report of that worker.
+/// Counting a reference costs two atomic instructions each time.
+///
+/// A queue uses uncounted references nowhere else. They are valid for two reasons. ``QueueMembers`` retains
+/// each operation from the moment at which it becomes a member. If an operation leaves while a worker has it
+/// on its stack, the report of that worker releases the operation.
 @safe
 struct Member: Equatable, @unchecked Sendable {
-  // Sendable: an operation is, and what it adds is only reached with the lock of the queue held.
+  // Sendable: an operation is Sendable, and its scheduling fields are only accessed with the lock of the
+  // queue held.
 
   private let reference: Unmanaged<Operation>
 
   init(_ operation: Operation) { unsafe reference = .passUnretained(operation) }
 
-  /// The operation, counted.
+  /// The operation, as a counted reference.
   var operation: Operation { unsafe reference.takeUnretainedValue() }
 
-  /// Calls `body` with the operation, not counted.
+  /// Calls `body` with the operation, without counting a reference.
   @inline(__always)
   func use<Result>(_ body: (Operation) -> Result) -> Result {
     unsafe reference._withUnsafeGuaranteedRef(body)
@@ -107,7 +121,8 @@ struct Member: Equatable, @unchecked Sendable {
 
   /// Calls `body` with each of several operations, in order, without counting references.
   ///
-  /// The array holds them. Two walks over a batch that counted were a tenth of what a chain costs.
+  /// The array retains the operations. Two passes over a batch that counted references took a tenth of the
+  /// time of a chain of operations.
   static func forEach(in operations: [Operation], _ body: (Member) -> Void) {
     unsafe operations.withUnsafeBufferPointer { operations in
       unsafe operations.withMemoryRebound(to: Unmanaged<Operation>.self) { references in
@@ -125,54 +140,54 @@ struct Member: Equatable, @unchecked Sendable {
     }
   }
 
-  /// Tells the operation from others while it is a member.
+  /// The identity of the operation, which is unique while the operation is a member.
   var identity: ObjectIdentifier { use { ObjectIdentifier($0) } }
   var progress: OperationReadiness.Progress { use { $0.readiness.current.progress } }
   var isCancelled: Bool { use { $0.isCancelledFlag } }
   var isLayered: Bool { use { $0.isLayered } }
-  /// Whether everything is known of it, because nothing is overridden.
+  /// Whether the queue knows everything about the operation, because the operation overrides nothing.
   var isKnown: Bool { use { $0.isKnown } }
 
   static func == (a: Member, b: Member) -> Bool {
     unsafe a.reference.toOpaque() == b.reference.toOpaque()
   }
 
-  /// One reference more, until ``released()``.
+  /// Retains the operation until ``released()``.
   func retained() -> Member {
     _ = unsafe reference.retain()
     return self
   }
 
-  /// Takes over the reference of ``retained()``.
+  /// Returns the operation, and takes over the reference that ``retained()`` added.
   func released() -> Operation { unsafe reference.takeRetainedValue() }
 }
 
 extension SchedulerState {
-  /// What the queue knows of a member.
+  /// The scheduling fields of a member.
   subscript(member: Member) -> SchedulingFields {
     @inline(__always) _read { yield member.fields }
     @inline(__always) _modify { yield &member.fields }
   }
 
-  /// Whether something is true of a member.
+  /// Whether a flag of a member is set.
   subscript(member: Member, flag: SchedulingFields.Flags) -> Bool {
     @inline(__always) get { member.fields[flag] }
     @inline(__always) set { member.fields[flag] = newValue }
   }
 }
 
-/// The links of a member to those beside it in a list.
+/// The links of a member to its neighbors in a list.
 struct MemberLinks {
   var next: Member?
   var previous: Member?
 }
 
-/// Which of the two pairs of links of a member a list goes by.
+/// A kind of list, which uses one of the two pairs of links of a member.
 protocol MemberLinkage {
   static subscript(member: Member) -> MemberLinks { get set }
 }
 
-/// The line that a member stands in; it is in one at a time.
+/// The waiting list that contains a member; a member is in one waiting list at a time.
 enum LineLinkage: MemberLinkage {
   static subscript(member: Member) -> MemberLinks {
     @inline(__always) get { member.fields.lineLinks }
@@ -180,7 +195,7 @@ enum LineLinkage: MemberLinkage {
   }
 }
 
-/// All members of the queue.
+/// The list of all members of the queue.
 enum QueueLinkage: MemberLinkage {
   static subscript(member: Member) -> MemberLinks {
     @inline(__always) get { member.fields.queueLinks }
@@ -188,10 +203,9 @@ enum QueueLinkage: MemberLinkage {
   }
 }
 
-/// A list that needs no memory of its own, and from the middle of which a member is taken in O(1):
-/// the links are in the members.
+/// A list whose links are in its members, so that it allocates no memory and removes any member in O(1).
 ///
-/// It retains nothing.
+/// The list doesn't retain its members.
 struct LinkedMembers<Linkage: MemberLinkage> {
   private(set) var first: Member?
   private(set) var last: Member?
@@ -219,7 +233,8 @@ struct LinkedMembers<Linkage: MemberLinkage> {
     Linkage[member] = MemberLinks()
   }
 
-  /// The first members that fit, up to a number; from the end, if so wanted.
+  /// Returns the first matching members, up to a number; the last ones, in reverse order, if `fromEnd` is
+  /// true.
   func few(
     _ wanted: Int = .max,
     fromEnd: Bool = false,
@@ -235,16 +250,17 @@ struct LinkedMembers<Linkage: MemberLinkage> {
   }
 }
 
-/// A line of a queue.
+/// A waiting list of a queue.
 typealias MemberLine = LinkedMembers<LineLinkage>
 
-/// All operations of a queue in the order of adding; retains each.
+/// A list of all operations of a queue in the order of adding, which retains each operation.
 struct QueueMembers {
   private var list = LinkedMembers<QueueLinkage>()
   private(set) var count = 0
   private var lastNumber: UInt32
 
-  /// - Parameter lastNumber: Other than 0 in tests, which can't add four billion operations.
+  /// - Parameter lastNumber: The number of the last member; not 0 in tests, which can't add four billion
+  ///   operations.
   init(lastNumber: UInt32 = 0) { self.lastNumber = lastNumber }
 
   mutating func append(_ member: Member) {
@@ -256,9 +272,9 @@ struct QueueMembers {
     count += 1
   }
 
-  /// Gives the members new numbers in the same order, because the last one was given out.
+  /// Renumbers the members in the same order, because the highest number is taken.
   ///
-  /// Lines that are sorted by the numbers stay sorted.
+  /// Waiting lists that are sorted by number stay sorted.
   private mutating func renumber() {
     lastNumber = 0
     for member in list.few() {
@@ -267,8 +283,10 @@ struct QueueMembers {
     }
   }
 
-  /// Takes a member out; the list's reference is the caller's, to be ``Member/released()``
-  /// unlocked.
+  /// Removes a member.
+  ///
+  /// The caller takes over the reference of the list with ``Member/released()``, and releases the operation
+  /// without the lock.
   mutating func remove(_ member: Member) {
     list.remove(member)
     member.fields[.isMember] = false
@@ -277,26 +295,25 @@ struct QueueMembers {
 
   var operations: [Operation] { list.few().map(\.operation) }
 
-  /// The first few that fit, in the order of adding.
+  /// Returns the first matching operations, in the order of adding.
   func first(_ wanted: Int, where fits: (Member) -> Bool) -> [Operation] {
     list.few(wanted, where: fits).map(\.operation)
   }
 
-  /// The last few that fit, the last one first.
+  /// Returns the last matching operations, beginning with the last one.
   func last(_ wanted: Int, where fits: (Member) -> Bool) -> [Operation] {
     list.few(wanted, fromEnd: true, where: fits).map(\.operation)
   }
 }
 
-/// The operations that could start, in the order in which they will: by priority, and among equals
-/// in the order in which they were added to the queue.
+/// A queue of the operations that can start, ordered by priority and then by the order of adding.
 ///
 /// Each priority has a list and a heap. An operation is appended to the list if it was added later
 /// than the last operation there. Otherwise it goes into the heap, so that it gets its place
 /// without a search.
 ///
-/// - Complexity: Adding and taking O(1) for operations that become ready in the order of adding;
-///   for others O(log n), n the number of those.
+/// - Complexity: Adding and removing are O(1) for operations that become ready in the order of adding. They
+///   are O(log n) for other operations, n the number of such operations.
 struct ReadyLine {
   private struct Level {
     var line = MemberLine()
@@ -321,12 +338,12 @@ struct ReadyLine {
   }
 
   private var levels = (Level(), Level(), Level(), Level(), Level())
-  /// Bit n is set when level n has something.
+  /// A bit mask: bit n is set if level n isn't empty.
   private var occupied: UInt8 = 0
 
   var isEmpty: Bool { occupied == 0 }
 
-  /// The one whose turn is next.
+  /// The operation that starts next.
   var first: Member? {
     mutating get {
       if isEmpty { return nil }
@@ -368,13 +385,13 @@ struct ReadyLine {
 }
 
 extension Member {
-  /// Whether this one starts before another one if both are ready.
+  /// Whether the operation starts before another operation if both are ready.
   func startsBefore(_ other: Member) -> Bool {
     (fields.level, fields.number) < (other.fields.level, other.fields.number)
   }
 }
 
-/// The first that was added first; the index is that in the heap of a level of the line.
+/// Orders each heap by the order of adding. The index is the place of the operation in the heap of its level.
 extension Member: HeapElement {
   func isBefore(_ other: Member) -> Bool { fields.number < other.fields.number }
   func moved(to index: Int) { fields.heapIndex = Int32(index) }

@@ -1,7 +1,8 @@
-// How operations become members of a queue.
+// Adding operations to a queue, which makes them its members.
 extension OperationQueue {
-  /// Adds operations that a member needs for its conditions: behind the same barriers as that
-  /// member, and beside the limit.
+  /// Adds operations that a member needs for its conditions.
+  ///
+  /// The operations are behind the same barriers as the member, and aren't counted against the limit.
   final func addOperations(_ ops: [Operation], besides member: Operation) {
     let taken = admitted(ops, besides: member).filter { operation in
       if case .over = take(operation) { return false }
@@ -10,7 +11,7 @@ extension OperationQueue {
     enqueueStepwise(taken, besides: member)
   }
 
-  /// Those that a closed queue takes in; all unless it is closed.
+  /// Returns the operations that the gate of a closed queue admits; all operations if the queue isn't closed.
   private func admitted(_ operations: [Operation], besides member: Operation? = nil) -> [Operation]
   {
     scheduler.gate?.admits(operations, to: self, neededBy: member) ?? operations
@@ -42,24 +43,24 @@ extension OperationQueue {
     if isPlain, scheduler.addIfOpen(operations, owner: self) {
       valueObservers.look(at: self)
     } else {
-      // An operation that was over before it was added has no scheduler, and is left out.
+      // An operation that had finished before it was added has no scheduler, and is left out.
       enqueueStepwise(operations.filter { $0.withLinks { $0.scheduler === scheduler } })
     }
   }
 
-  /// What has to happen to an operation that has become this queue's.
+  /// The steps that an added operation needs before it is let in.
   private enum Taken {
-    /// Nothing, before it is let in.
+    /// The operation needs no further step.
     case plain
-    /// Its layer is notified before it is let in.
+    /// The layer of the operation is notified.
     case layered
-    /// A search for cycles, before it is let in.
+    /// A search for cycles starts at the operation.
     case suspect
-    /// Nothing at all: an override has reported its end before.
+    /// The operation isn't let in, because an override has already reported its end.
     case over
   }
 
-  /// Makes an operation this queue's.
+  /// Connects an operation with this queue, and returns the steps that it needs.
   private func take(_ operation: Operation) -> Taken {
     switch operation.life.step({ $0.enqueued() }) {
     case .admit: break
@@ -77,8 +78,10 @@ extension OperationQueue {
     }
   }
 
-  /// Makes operations members, notifies observers and layers, looks for cycles, and lets them
-  /// start: one step for all of them after the other.
+  /// Adds operations in separate steps, each of which handles all operations before the next step begins.
+  ///
+  /// The steps make the operations members, notify observers and layers, look for cycles, and let the
+  /// operations start.
   private func enqueueStepwise(
     _ operations: some Collection<Operation>,
     besides member: Operation? = nil
@@ -101,7 +104,8 @@ extension OperationQueue {
     }
     let suspects = operations.filter { $0.withLinks { $0.mayBeInCycle } }
     if !suspects.isEmpty { CycleSearch.cancelCycles(from: suspects) }
-    // Before one of them runs and begins a wait, which would then get the error in its place.
+    // This search runs before one of the operations can run and begin a wait, which would otherwise get the
+    // error instead.
     RunTimeCycles.checkNew(
       operations,
       in: scheduler,
@@ -112,39 +116,41 @@ extension OperationQueue {
   }
 }
 
-/// What becomes of operations that are added to a queue which is being drained.
+/// A gate that decides about operations that are added to a queue while it is being drained.
 ///
-/// Called without a lock held.
+/// The queue calls the gate without holding a lock.
 package protocol ArrivalGate: AnyObject, Sendable {
-  /// Operations are about to be added: keeps out those that are turned away, and lets them end
-  /// elsewhere.
+  /// Receives operations that are about to be added. The gate keeps out operations that it turns away, and
+  /// lets them end elsewhere.
   ///
   /// - Parameters:
-  ///   - operations: In no queue.
+  ///   - operations: The operations, which aren't in a queue.
   ///   - queue: The closed queue.
-  ///   - member: The member that needs them for a condition; nil for none.
-  /// - Returns: Those to add.
+  ///   - member: The member that needs the operations for a condition; nil if there is no such member.
+  /// - Returns: The operations that are added.
   func admits(
     _ operations: [Operation],
     to queue: OperationQueue,
     neededBy member: Operation?
   ) -> [Operation]
 
-  /// Operations have become members, and nothing has happened to them yet. Those that came while
-  /// the queue was being closed weren't kept out.
+  /// Receives operations that have become members, before any other step. The gate didn't keep out operations
+  /// that arrived while the queue was being closed.
   ///
   /// - Parameters:
   ///   - operations: The new members.
   ///   - queue: Their queue.
-  ///   - member: The member that needs them for a condition; nil for none.
+  ///   - member: The member that needs the operations for a condition; nil if there is no such member.
   func arrived(_ operations: [Operation], in queue: OperationQueue, neededBy member: Operation?)
 }
 
 extension OperationQueue {
-  /// Has a gate look at each operation that is added from now on; of several gates the first
-  /// counts.
+  /// Passes each operation that is added from now on to a gate.
   ///
-  /// - Returns: The gate that counts, and the members that it has not seen: all if it is a new one.
+  /// If several gates are set, the first one applies.
+  ///
+  /// - Returns: The gate that applies, and the members that it hasn't received. If the gate is new, these are
+  ///   all members.
   package final func close(with gate: any ArrivalGate) -> (any ArrivalGate, [Operation]) {
     scheduler.close(with: gate)
   }

@@ -95,8 +95,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     isHidden = true
   }
 
-  /// Has the queue take in closures without operations; called in `init` by classes that don't
-  /// override `addOperation(_:)`.
+  /// Lets the queue store closures without creating operations.
+  ///
+  /// It is called in `init` by classes that don't override `addOperation(_:)`.
   package final func keepClosures() { scheduler.keepClosures() }
 
   // MARK: Adding
@@ -259,13 +260,13 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     "\(type(of: self)) 0x\(String(UInt(bitPattern: ObjectIdentifier(self)), radix: 16))"
   }
 
-  /// The name that was set, or the type: what texts call the queue.
+  /// The name of the queue in texts: the name that was set, or else the type.
   package final var label: String { givenName ?? "\(type(of: self))" }
 
   /// The name that was set, if one was.
   ///
-  /// The first name has the address, which differs from run to run: texts about operations, and the
-  /// log of a simulation, have to be the same in each.
+  /// The first name contains the address, which differs from run to run. Texts about operations, and the log
+  /// of a simulation, have to be the same in each run.
   package final var givenName: String? {
     let name = name
     return name == firstName ? nil : name

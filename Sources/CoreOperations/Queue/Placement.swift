@@ -1,38 +1,40 @@
-/// Where in its queue an operation is.
+/// The place of an operation in its queue.
 enum Placement: UInt8, CaseIterable {
-  /// A member that wasn't let in.
+  /// The operation is a member that wasn't let in.
   case outside
-  /// Something is open: a dependency, or the hold of the layer.
+  /// The operation waits for a dependency, or until its layer releases its hold.
   case waiting
-  /// Nothing is open, but a barrier is in front.
+  /// The operation waits only for a barrier that is in front of it.
   case behindBarrier
-  /// In the line of what needs no slot: conditions to evaluate, or a start of an operation that
-  /// will not execute.
+  /// The operation is in the service list, whose operations need no slot. Its conditions are to be evaluated,
+  /// or it is to be started without being executed.
   case service
-  /// Its conditions are being evaluated.
+  /// The conditions of the operation are being evaluated.
   case evaluating
-  /// In the line for a slot.
+  /// The operation is in the waiting list for a slot.
   case ready
-  /// Was not allowed to start; without a slot, its turn kept.
+  /// The operation wasn't allowed to start. It has no slot, but keeps its position.
   case parked
-  /// Has a slot and what it was parked for. A worker will start it, or is just asking whether it
-  /// may and will find it so.
+  /// The operation has a slot, and has received the grant for which it was parked.
+  ///
+  /// A worker will start the operation. If a worker is evaluating whether the operation may start, that
+  /// worker will find that it may.
   case granted
-  /// A worker has a slot for it, asks whether it may start, and starts it. It stays here while it
-  /// executes.
+  /// A worker has a slot for the operation, evaluates whether the operation may start, and starts it. The
+  /// operation keeps this placement while it executes.
   case started
-  /// Executing, and without a slot until its pause is over.
+  /// The operation is executing, but has no slot until its pause has ended.
   case paused
-  /// Finished, but slot or membership are kept until the layer or a worker lets go of them.
+  /// The operation has finished, but keeps its slot or membership until the layer or a worker releases them.
   case ending
-  /// Finished, and its slot given back.
+  /// The operation has finished, and has released its slot.
   case gone
 
-  /// Whether an operation may go from here to there.
+  /// Whether an operation may change from this placement to another one.
   func mayBecome(_ next: Placement) -> Bool {
     switch (self, next) {
     case (.gone, _): false
-    // Its end may be reported wherever it is.
+    // The end of an operation may be reported in any placement.
     case (.ending, _): next == .gone
     case (_, .ending): true
     case (.outside, .waiting),

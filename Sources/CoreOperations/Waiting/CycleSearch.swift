@@ -1,15 +1,15 @@
-/// Finds operations that wait for each other in a cycle.
+/// A search for operations that wait for each other in a cycle.
 ///
-/// The last edge of a cycle goes from an operation that others wait for to one that itself waits.
-/// Only such edges mark their ends, and only marked operations are searched from: chains, trees and
-/// fans have none, in whichever order they are built. Where neither end is in a queue, the others
-/// of the cycle are marked as well, as far as they are near: whichever is enqueued alone is
-/// searched from.
+/// The last edge of a cycle goes from an operation that other operations wait for to an operation that itself
+/// waits. Only such edges mark the operations at their ends, and a search begins only at marked operations.
+/// Chains, trees and fans have no such edges, in whichever order they are built. If neither end is in a
+/// queue, the other nearby operations of the cycle are marked too. Then a search finds the cycle whichever of
+/// the operations is enqueued alone.
 enum CycleSearch {
-  /// Cancels all operations that are in a cycle and can be reached from some.
+  /// Cancels all operations that are in a cycle and can be reached from the given operations.
   ///
-  /// The dependencies that complete a cycle are removed then, so that its operations, each of which
-  /// retains what it depends on, don't keep each other alive.
+  /// The dependencies that complete a cycle are removed. Otherwise the operations of the cycle would keep
+  /// each other alive, because each operation retains its dependencies.
   ///
   /// - Complexity: O(v + e), v the number of waiting operations that can be reached and e that of
   ///   their dependencies.
@@ -27,11 +27,12 @@ enum CycleSearch {
     }
   }
 
-  /// How many operations are looked at for others of a cycle that is in no queue yet: a suspicious
-  /// edge costs no more than that, however large the graph.
+  /// The number of operations that are checked for a cycle that isn't in a queue yet.
+  ///
+  /// This number limits the cost of a suspicious edge, however large the graph is.
   private static let nearby = 64
 
-  /// Marks what may be in the same cycle as a new edge, if that completes one.
+  /// Marks the operations that may be in the same cycle as a new edge, if that edge completes a cycle.
   ///
   /// - Complexity: O(1).
   static func markCycle(completedBy operation: Operation, waitingFor dependency: Operation) {
@@ -51,14 +52,16 @@ enum CycleSearch {
     }
     guard isClosed else { return }
     for operation in reached { operation.withLinks { $0.mayBeInCycle = true } }
-    // One may have been enqueued before it was marked, and no search has begun at it then.
+    // If an operation was enqueued before it was marked, its arrival began no search.
     if reached.contains(where: { $0.life.current.phase == .enqueued }) {
       cancelCycles(from: [operation])
     }
   }
 
-  /// Keeps the queues of some operations from starting anything: the first of a cycle to leave
-  /// would otherwise let the next one start before it is cancelled too.
+  /// Keeps the queues of some operations from starting anything while `body` runs.
+  ///
+  /// Otherwise the first operation to leave a cycle would let the next one start before that is cancelled
+  /// too.
   private static func withoutStarts(of operations: [Operation], _ body: () -> Void) {
     var schedulers: [Scheduler] = []
     for operation in operations {
@@ -70,18 +73,18 @@ enum CycleSearch {
     Sweep.during(schedulers, body)
   }
 
-  /// What an operation waits for at this moment; nothing if it doesn't wait any more.
+  /// Returns the operations that an operation waits for at this moment; none if the operation has begun.
   ///
   /// - Parameters:
   ///   - operation: The operation.
-  ///   - limit: How many of its dependencies are looked at.
-  /// - Returns: What it waits for.
+  ///   - limit: The maximum number of its dependencies that are checked.
+  /// - Returns: The operations that it waits for.
   private static func waits(of operation: Operation, atMost limit: Int = .max) -> [Operation] {
     if operation.hasBegun { return [] }
     return operation.waitsForConnections(atMost: limit).filter(\.isCurrent).flatMap(\.operations)
   }
 
-  /// The labels along one way around, beginning and ending with the same.
+  /// Returns the labels along one path around a cycle; the first label is also the last one.
   private static func path(through cycle: [Operation]) -> [OperationLabel] {
     let members = Set(cycle)
     let path = cycle.last.flatMap { last in
@@ -92,11 +95,13 @@ enum CycleSearch {
 }
 
 extension Operation {
-  /// Looks whether a new edge can have completed a cycle; it must have been linked before.
+  /// Checks whether a new edge has completed a cycle.
   ///
-  /// Of two threads that add the last two edges of a cycle, at least one sees both: each links,
-  /// then looks for dependents under the lock under which they are linked, then at what the other
-  /// counted before it linked.
+  /// The edge must have been linked before.
+  ///
+  /// If two threads add the last two edges of a cycle, at least one thread sees both edges. Each thread first
+  /// links its edge. Then it looks for dependents, under the lock under which they are linked. Last, it reads
+  /// the count that the other thread changed before it linked its edge.
   final func noteEdge(to dependency: Operation) {
     let (isAwaited, isNeeded) = withLinks { links in
       let isPrerequisite = links.extra.map { $0.conditionNeedCount > 0 } ?? false
@@ -113,7 +118,8 @@ extension Operation {
     if isNeeded { RunTimeCycles.checkDependency(of: self, dependency) }
   }
 
-  /// The parent without whose start an operation can't leave, although it is cancelled.
+  /// The parent that has to start before the operation can leave the queue, even if the operation is
+  /// cancelled.
   final var parentToLeave: Operation? {
     life.current.phase == .created ? layer?.awaitedParent : nil
   }
@@ -126,7 +132,8 @@ extension Operation {
   }
 
   /// Cancels an operation that is in a cycle.
-  // Not called as the layer's own method, which a call on the layer would then never reach.
+  // The method of the layer has another name. With the same name, a call on the layer would never reach this
+  // method.
   final func leaveCycle(because error: OperationCycleError) {
     if let layer {
       layer.cancelAsMember(of: error)

@@ -1,17 +1,17 @@
 extension Operation {
-  // MARK: What the operation knows
+  // MARK: Waits that the operation knows
 
-  /// The dependencies that have not finished.
+  /// Returns the wait for the dependencies that haven't finished.
   ///
-  /// - Parameter limit: How many dependencies are looked at, the latest.
-  /// - Returns: One wait, or none.
+  /// - Parameter limit: The maximum number of dependencies that are checked, beginning with the latest.
+  /// - Returns: The waits; empty if the operation waits for no dependency.
   private func waitsForDependencies(atMost limit: Int = .max) -> [Wait] {
-    // Those that were added after the start are only recorded.
+    // Dependencies that were added after the start are only recorded.
     if life.current.phase > .enqueued { return [] }
     let all = withDependencyList { $0.latest(limit) }
     let open = all.filter { $0.life.current.phase != .finished }
     var waits = open.isEmpty ? [] : [Wait(.dependencies, of: open, until: .ends(open))]
-    // The ends of some are being reported, by threads that wait meanwhile.
+    // Threads that report the ends of some dependencies are themselves waiting.
     let held = all.filter { $0.life.current.phase == .finished && $0.hasOwnWaits }
     if !held.isEmpty, withLinks({ $0.scheduler })?.awaitsOffer(self) == true {
       waits.append(Wait(.dependencies, of: held, until: .leaves(held)))
@@ -19,10 +19,10 @@ extension Operation {
     return waits
   }
 
-  /// Whether code waits for which the operation has to wait.
+  /// Whether code waits that has to return before the operation can continue.
   final var hasOwnWaits: Bool { withLinks { $0.extra?.ownWaits.isEmpty == false } }
 
-  /// What the code that runs on the operation's behalf waits for.
+  /// Returns the waits of the code that runs on behalf of the operation.
   final func waitsOfCode() -> [Wait] {
     let waits = withLinks { $0.extra?.ownWaits ?? [] }
     if waits.isEmpty { return [] }
@@ -34,34 +34,35 @@ extension Operation {
       if wait.isBinding { needs += awaited.map { WaitNeed($0, stamp: wait.id) } }
     }
     if waits.count > 1 {
-      // Several pieces of its code may wait for the same operation.
+      // Several parts of its code may wait for the same operation.
       var seen: Set<ObjectIdentifier> = []
       operations.removeAll { !seen.insert(ObjectIdentifier($0)).inserted }
     }
     return [Wait(.code, of: operations, until: .needs(needs), isCurrent: !operations.isEmpty)]
   }
 
-  // MARK: What its queue knows
+  // MARK: Waits that the queue knows
 
-  /// What its queue lets it wait for.
+  /// Returns the waits that the queue causes.
   ///
-  /// - Parameter isLaterIncluded: Whether that includes what keeps it only once others are over.
+  /// - Parameter isLaterIncluded: Whether the result includes waits that begin only once other waits have
+  ///   ended.
   /// - Returns: The waits.
   final func waitsInQueue(isLaterIncluded: Bool = true) -> [Wait] {
     guard let scheduler = withLinks({ $0.scheduler }) else { return [] }
     let waits = scheduler.waits(of: self, isLaterIncluded: isLaterIncluded)
     guard let wait = waitForMainThread else { return waits }
-    // Its worker can't come.
+    // While the main thread is blocked, no worker of the queue can run.
     let others = waits.filter { !$0.isForWorker }
     return others.count < waits.count || isLaterIncluded ? others + [wait] : waits
   }
 
-  /// Whether it waits for something that its queue knows.
+  /// Whether the operation waits for something that its queue knows.
   final func waitsInQueue(for isWanted: (Wait) -> Bool) -> Bool {
     waitsInQueue().contains(where: isWanted)
   }
 
-  /// The wait for what the main thread waits for, if the operation is to run there.
+  /// The wait for the main thread, if the thread is blocked and the operation is to run there.
   private var waitForMainThread: Wait? {
     guard MainThreadWaits.isAny, let scheduler = withLinks({ $0.scheduler }),
       scheduler.runsOnMainThread,
@@ -70,12 +71,11 @@ extension Operation {
     return MainThreadWaits.wait
   }
 
-  // MARK: All together
+  // MARK: All waits
 
-  /// What the program connects the operation with, and what it therefore waits for before its
-  /// start.
+  /// Returns the waits before the start that result from connections, which the program has made.
   ///
-  /// - Parameter limit: How many of its dependencies are looked at.
+  /// - Parameter limit: The maximum number of its dependencies that are checked.
   /// - Returns: The waits.
   final func waitsForConnections(atMost limit: Int = .max) -> [Wait] {
     if isCancelledFlag { return waitsToLeave }
@@ -84,14 +84,15 @@ extension Operation {
     return waits + layer.layerWaits(.connections)
   }
 
-  /// What an operation waits for that won't execute.
+  /// The waits of an operation that won't execute.
   private var waitsToLeave: [Wait] {
     let parent = parentToLeave.map { [Wait(.parent, of: [$0], until: .starts([$0]))] } ?? []
     return parent + (waitForMainThread.map { [$0] } ?? [])
   }
 
-  /// What has to come before the operation can start; without the slots and barriers of its queue,
-  /// if these aren't wanted.
+  /// Returns the waits that have to end before the operation can start.
+  ///
+  /// The slots and barriers of its queue are left out if `includingQueue` is false.
   final func waitsBeforeStart(includingQueue: Bool = true) -> [Wait] {
     if isCancelledFlag || readiness.current.isDropped { return waitsToLeave }
     var waits = waitsForDependencies()
@@ -102,14 +103,16 @@ extension Operation {
     return waits
   }
 
-  /// What the operation's next turn after a pause needs; nothing if it waits for none, or was
-  /// cancelled and ends without it.
+  /// Returns the waits that have to end before the operation can resume after a pause.
+  ///
+  /// The result is empty if the operation doesn't wait to resume, or if it was cancelled and ends without
+  /// resuming.
   final func waitsBeforeTurn() -> [Wait] {
     if isCancelledFlag { return [] }
     return waitsInQueue() + (layer?.layerWaits(.turn) ?? [])
   }
 
-  /// What has to come before the operation can end.
+  /// Returns the waits that have to end before the operation can end.
   final func waitsBeforeEnd() -> [Wait] {
     let hasBegun = hasBegun
     var waits = waitsOfCode()
@@ -119,8 +122,7 @@ extension Operation {
     return waits
   }
 
-  /// Whether another operation needs nothing of this one but the slot that this one holds while its
-  /// body awaits.
+  /// Whether another operation needs only the slot that this operation holds while its body awaits.
   final func couldReleaseSlot(for other: Operation) -> Bool {
     let awaits = withLinks { links in
       links.extra?.ownWaits.contains { $0.isBinding && !$0.blocksThread } == true
@@ -131,16 +133,17 @@ extension Operation {
     return !other.waitsBeforeStart(includingQueue: false).contains { $0.operations.contains(self) }
   }
 
-  // MARK: For people
+  // MARK: Explanations
 
-  /// What keeps the operation at this moment, as far as the core knows; empty when that is nothing.
+  /// The waits that keep the operation at this moment, as far as the core knows; empty if there are none.
   ///
-  /// What its layer knows is behind ``Wait/Kind/readiness`` and ``Wait/Kind/enqueueing``.
+  /// A wait that only the layer knows appears as ``Wait/Kind/readiness`` or ``Wait/Kind/enqueueing``.
   ///
-  /// What has finished is decided by `isFinished` here, which a subclass may override.
+  /// This property reads `isFinished`, which a subclass may override, to decide which dependencies have
+  /// finished.
   ///
-  /// - Complexity: O(d), d the number of dependencies; O(n), n the number of operations in the
-  ///   queue, when its slots are used up or a barrier is in front.
+  /// - Complexity: O(d), d the number of dependencies. O(n), n the number of operations in the queue, if its
+  ///   slots are used up or a barrier is in front.
   package final var currentWaits: [Wait] {
     switch life.current.phase {
     case .finished, .ended: []
@@ -160,7 +163,7 @@ extension Operation {
     return waitsForDependencies().compactMap { wait in
       var open = wait.operations.filter { !$0.isFinished }
       if open.isEmpty, !readiness.current.dependenciesAreFinished {
-        // Their ends were not reported.
+        // The ends of these dependencies weren't reported.
         open = wait.operations.filter(\.hasUnreportedEnd)
       }
       return open.isEmpty ? nil : Wait(wait.kind, of: open, until: .ends(open))

@@ -72,7 +72,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
     }
   }
 
-  /// Why there is no slot, to go on after the name of the queue.
+  /// The reason why there is no slot, as text that follows the name of the queue.
   package static func reasonForNoSlot(limit: Int, holders: [Operation]) -> String {
     limit == 0
       ? "whose limit is 0"
@@ -80,7 +80,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
         + (holders.isEmpty ? "a barrier" : Self.list(holders))
   }
 
-  /// The names of the first few, and how many more there are.
+  /// Returns the names of the first few operations, and the number of the other operations.
   private static func list(_ operations: [Operation]) -> String {
     let names = operations.prefix(8).map(\.label).joined(separator: ", ")
     return names + (operations.count > 8 ? " and \(operations.count - 8) more" : "")
@@ -97,7 +97,7 @@ extension Operation {
   ///   queue, if its slots are used up or a barrier is in front.
   public final var waitCauses: [OperationWaitCause] {
     let causes = currentWaits.compactMap(\.cause)
-    // Held back by its layer, which evaluates conditions for instance.
+    // The layer holds the operation back, for example while it evaluates conditions.
     if causes.isEmpty, isLayered, life.current.phase == .enqueued { return [.notReady] }
     return causes
   }

@@ -1,32 +1,35 @@
 import Dispatch
 import Synchronization
 
-/// The waits that operations begin with their own code, which may complete a cycle that no
-/// dependency shows.
+/// The waits that the code of operations begins, which may complete a cycle that isn't visible in
+/// dependencies.
 package enum OwnWaits {
-  /// How many binding ones are going on in this process: while there are none, nothing else needs
-  /// to look.
+  /// The number of binding waits in this process.
+  ///
+  /// While the number is 0, no other code needs to check.
   private static let count = Atomic<Int>(0)
   private static let lastID = Atomic<UInt64>(0)
 
   static var isAny: Bool { isInterruptible || count.load(ordering: .sequentiallyConsistent) > 0 }
 
-  /// Registered waits, to be ended by ``end(_:)``.
+  /// A registered wait, to be ended by ``end(_:)``.
   package struct Token {
     fileprivate var operations: [Operation] = []
     fileprivate var id: UInt64 = 0
     fileprivate var isBinding = true
-    /// The number of the wait that blocks the main thread; nil where it blocks no thread, or
-    /// another one.
+    /// The number of the wait that blocks the main thread; nil if the wait blocks no thread or another
+    /// thread.
     fileprivate var mainThread: UInt64?
-    /// The queues that go on although this thread cancels their operations.
+    /// The queues that continue although this thread is cancelling their operations.
     fileprivate var paused: [Scheduler] = []
-    /// Where the wait of code that is no operation's is noted.
+    /// The record of the wait, if the waiting code doesn't belong to an operation.
     fileprivate var notes: WaitNotes?
     static let none = Token()
   }
 
-  /// Begins a wait of the operation whose code runs here; ``end(_:)`` follows.
+  /// Begins a wait of the operation whose code runs here.
+  ///
+  /// A call of ``end(_:)`` follows.
   ///
   /// - Throws: ``OperationCycleError`` if the target waits for that operation.
   package static func begin(for target: WaitTarget) throws(OperationCycleError) -> Token {
@@ -38,8 +41,7 @@ package enum OwnWaits {
 
   /// Begins a wait, or returns the cycle that it would complete.
   ///
-  /// Of several waits that complete a cycle together, the last one to be registered sees the
-  /// others.
+  /// If several waits complete a cycle together, the last wait to be registered sees the others.
   private static func register(
     _ target: WaitTarget,
     blocksThread: Bool
@@ -71,10 +73,10 @@ package enum OwnWaits {
     return result
   }
 
-  /// Notes the wait of a task that an operation's code has made, for explanations.
+  /// Records the wait of a task that the code of an operation has created, for explanations.
   ///
-  /// What becomes of that task, only the code knows, so that it completes no cycle. The wait of
-  /// code that is no operation's is noted where a simulation wants to know.
+  /// Such a wait doesn't complete a cycle, because only the code controls the task. A wait of
+  /// code that doesn't belong to an operation is recorded if a simulation has asked for it.
   private static func noteWait(
     ofTaskMadeBy operation: Operation?,
     for target: WaitTarget
@@ -113,7 +115,7 @@ package enum OwnWaits {
     if token.isBinding { count.subtract(1, ordering: .sequentiallyConsistent) }
   }
 
-  /// Begins a wait that blocks the thread; one that would never end traps.
+  /// Begins a wait that blocks the thread, or traps if the wait would never end.
   static func beginBlocking(for target: WaitTarget, call: String) -> Token {
     HeldEvents.tellAll()
     ThreadContext.willBlock()
@@ -141,8 +143,8 @@ package enum OwnWaits {
       let caller =
         held.map { "\($0.by.words) of “\($0.operation.label)”, for which \(target.label) waits: " }
         ?? "an operation that \(target.label) waits for: "
-      // Refused although other code may raise the limit: what seldom is so would hang elsewhere,
-      // and nothing would say why.
+      // The wait is refused although other code might raise the limit. Programs seldom do that, and in all
+      // other programs the wait would hang without a message.
       trap(
         "\(call) was called on \(target.label) by " + caller
           + cycle.labels.map(\.name).joined(separator: " → ")
@@ -155,10 +157,11 @@ package enum OwnWaits {
     }
   }
 
-  /// Notes that a wait blocks the main thread, if this is that; one that needs the main thread
-  /// traps.
+  /// Records that a wait blocks the main thread, if this is the main thread.
   ///
-  /// - Returns: The number to end it with; nil on another thread.
+  /// A wait that needs the main thread traps.
+  ///
+  /// - Returns: The number that ends the record; nil on another thread.
   private static func beginOnMainThread(for target: WaitTarget, call: String) -> UInt64? {
     guard !isInterruptible, MainThread.isCurrent else { return nil }
     let id = lastID.add(1, ordering: .relaxed).newValue
@@ -170,7 +173,7 @@ package enum OwnWaits {
     )
   }
 
-  /// Whether code of a barrier runs here for whose return something waits.
+  /// Whether a barrier runs here for whose return the target waits.
   private static func isBehindBarrierRunningHere(_ target: WaitTarget) -> Bool {
     ThreadContext.all.contains { context in
       guard case .barrier(.running) = context.work,
@@ -178,7 +181,7 @@ package enum OwnWaits {
       else { return false }
       switch target {
       case .operation(let operation):
-        // One that was cancelled leaves past the barrier.
+        // A cancelled operation doesn't wait for the barrier.
         return operation.withLinks { $0.scheduler } === scheduler && !operation.isCancelledFlag
           && scheduler.hasBarrier(inFrontOf: operation)
       case .queue(let queue): return queue.scheduler === scheduler
@@ -186,9 +189,9 @@ package enum OwnWaits {
     }
   }
 
-  /// The operations that can't go on before this code returns; the innermost first.
+  /// Returns the operations that can't continue before this code returns, beginning with the innermost one.
   ///
-  /// One whose `start()` is overridden isn't among them: who ends it, only itself knows.
+  /// An operation that overrides `start()` isn't included, because only its own code knows when it ends.
   private static func operationsRunningHere(in task: TaskContext?) -> [Operation] {
     var operations: [Operation] = []
     for context in ThreadContext.all {
@@ -213,12 +216,13 @@ extension Operation {
 }
 
 extension Operation {
-  /// Blocks the thread, until this operation has finished, with a closure; has cycles looked for
-  /// through that wait meanwhile.
+  /// Blocks the thread with a closure until this operation has finished.
+  ///
+  /// In the meantime, searches for cycles see the wait.
   ///
   /// - Parameters:
-  ///   - call: What the program has called, for the message about a wait that would never end.
-  ///   - block: Returns when this operation has finished.
+  ///   - call: The call of the program, for the message about a wait that would never end.
+  ///   - block: A closure that returns when this operation has finished.
   final func noteBlocking(by call: String, _ block: () -> Void) {
     let token = OwnWaits.beginBlocking(for: .operation(self), call: call)
     block()
@@ -226,12 +230,12 @@ extension Operation {
   }
 }
 
-/// What code waits for: the end of an operation, or of all that a queue has.
+/// The target of a wait in code: the end of an operation, or an empty queue.
 package enum WaitTarget {
   case operation(Operation)
   case queue(OperationQueue)
 
-  /// What has to happen before the wait is over, as far as it is known at this moment.
+  /// The events that have to happen before the wait ends, as far as they are known at this moment.
   var nodes: [WaitNode] {
     switch self {
     case .operation(let operation): [.end(operation)]
@@ -247,18 +251,22 @@ package enum WaitTarget {
   }
 }
 
-/// A wait that the code of an operation is in.
+/// A wait of the code of an operation.
 struct OwnWait {
   let id: UInt64
   let target: WaitTarget
-  /// Whether the operation can't end before it: not so for that of a task that its code has made,
-  /// and may cancel, or let be.
+  /// Whether the operation can't end before the wait ends.
+  ///
+  /// The value is false for a wait of a task that the code has created, because the code may cancel or ignore
+  /// the task.
   let isBinding: Bool
   var blocksThread = false
 }
 
 extension [OwnWait] {
-  /// Removes the waits with an id, and returns them, to be released without the lock.
+  /// Removes the waits with an id, and returns them.
+  ///
+  /// The caller releases them without the lock.
   fileprivate mutating func remove(_ id: UInt64) -> [OwnWait] {
     let removed = filter { $0.id == id }
     removeAll { $0.id == id }
@@ -266,25 +274,26 @@ extension [OwnWait] {
   }
 }
 
-/// The waits that block the main thread: nothing that runs there goes on before they are over.
+/// The waits that block the main thread, on which nothing else continues before they have ended.
 ///
-/// An operation whose queue runs on the main thread needs what that waits for, like one that is
-/// behind it in a line. So the searches for cycles find when it is needed for that in turn.
+/// An operation whose queue runs on the main thread needs everything that these waits need. So the searches
+/// for cycles find a wait on the main thread that needs such an operation.
 enum MainThreadWaits {
   private static let count = Atomic<Int>(0)
   private static let waits = Locked<[OwnWait]>([])
-  /// Those of queues that have run on the main thread: that of `main`, and of those that were given
-  /// the main dispatch queue.
+  /// The schedulers of queues that have run on the main thread: `main`, and queues with the main dispatch
+  /// queue as their underlying queue.
   private static let schedulers = Locked<[WeakScheduler]>([])
 
   private struct WeakScheduler {
     weak let scheduler: Scheduler?
   }
 
-  /// False where threads are simulated, which don't depend on others of the process.
+  /// Whether a wait blocks the main thread; false where threads are simulated, because these don't depend on
+  /// other threads of the process.
   static var isAny: Bool { !isInterruptible && count.load(ordering: .sequentiallyConsistent) > 0 }
 
-  /// A queue runs on the main thread from now on.
+  /// Records that a queue runs on the main thread from now on.
   static func noteQueue(of scheduler: Scheduler) {
     schedulers.withLock { all in
       all.removeAll { $0.scheduler == nil || $0.scheduler === scheduler }
@@ -292,7 +301,7 @@ enum MainThreadWaits {
     }
   }
 
-  /// What an operation waits for that needs the main thread; nil when nothing blocks that.
+  /// The wait of an operation that needs the main thread; nil if nothing blocks the main thread.
   static var wait: Wait? {
     let waits = waits.withLock { $0 }
     guard let last = waits.last else { return nil }
@@ -300,12 +309,13 @@ enum MainThreadWaits {
     return Wait(.mainThread(waitsFor: last.target.label), of: [], until: .needs(needs))
   }
 
-  /// A wait begins to block the main thread.
+  /// Records a wait that begins to block the main thread.
   ///
-  /// - Returns: The labels along the cycle, if the wait needs what can't happen before it is over;
-  ///   nil if it doesn't.
-  /// - Complexity: O(1) while no queue has anything to run on the main thread; O(v + e) of what the
-  ///   wait needs otherwise.
+  /// - Returns: The labels along the cycle, if the wait needs an event that can't happen before the wait
+  ///   ends; otherwise nil.
+  /// - Complexity: O(1) if no queue has anything to run on the main thread. Otherwise O(v + e), v the number
+  ///   of operations that the wait needs, directly and through other operations, and e the number of their
+  ///   waits.
   static func begin(_ id: UInt64, for target: WaitTarget) -> [String]? {
     waits.withLock { $0.append(OwnWait(id: id, target: target, isBinding: true)) }
     count.add(1, ordering: .sequentiallyConsistent)
@@ -329,27 +339,28 @@ enum MainThreadWaits {
   }
 }
 
-/// What code waits for that is no operation's: a simulation runs such code, and says what it waits
-/// for when it doesn't return.
+/// The waits of code that doesn't belong to an operation, recorded for a simulation.
+///
+/// A simulation runs such code, and reports its waits if the code doesn't return.
 package final class WaitNotes: Sendable {
-  /// Where the waits of the running code are noted; nil for nowhere.
+  /// The record of the waits of the running code; nil if they aren't recorded.
   @TaskLocal package static var current: WaitNotes?
 
   private let operations = Locked<[UInt64: Operation]>([:])
 
   package init() {}
 
-  /// The operations that are waited for, in the order in which the waits began.
+  /// The operations that the code waits for, in the order in which the waits began.
   package var awaited: [Operation] {
     operations.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
   }
 
-  /// A wait begins.
+  /// Records a wait that begins.
   func note(_ id: UInt64, for operation: Operation) {
     operations.withLock { $0[id] = operation }
   }
 
-  /// A wait is over.
+  /// Removes a wait that has ended.
   func end(_ id: UInt64) {
     let operation = operations.withLock { $0.removeValue(forKey: id) }
     withExtendedLifetime(operation) {}

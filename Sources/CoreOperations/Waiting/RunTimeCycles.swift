@@ -1,30 +1,38 @@
 import Synchronization
 
-/// Cycles that aren't made of dependencies alone: something in them executes, and its own code
-/// waits, or what it runs does; or a barrier waits for what is in front of it.
+/// A search for cycles that don't consist of dependencies alone.
 ///
-/// When such a wait begins, the operations that have to end for it are marked, directly and through
-/// others. From then on, each marked operation looks for a cycle whenever it gets something more to
-/// wait for: a queue, a dependency, a group. Of two that complete a cycle at the same time, at
-/// least one sees the other: one marks, then looks at everything; the other has what it waits for,
-/// then looks for the mark. An operation that no such wait needs costs nothing.
+/// Such a cycle contains an operation that executes, and whose code or children wait. Or it contains a
+/// barrier, which waits for the operations in front of it.
+///
+/// When such a wait begins, the operations that have to end for it are marked, directly and through other
+/// operations. From then on, a marked operation looks for a cycle whenever it gets something more to wait
+/// for: a queue, a dependency, a group.
+///
+/// If two threads complete a cycle at the same time, at least one sees the other. The first thread marks,
+/// then checks everything. The second thread adds its wait, then checks for the mark. An operation that no
+/// such wait needs costs nothing.
 package enum RunTimeCycles {
-  /// Marks operations, and what has to come before they can end as far as that hasn't begun; then
-  /// looks for cycles.
+  /// Marks operations and the events that they need to end, then looks for cycles.
   ///
-  /// The mark stays: an operation ends once, and a mark that is out of date costs a look.
+  /// An operation that has begun is marked, but the operations that it waits for aren't marked through it.
   ///
-  /// Two threads may mark the same operations at once. The one that finds an operation marked
-  /// doesn't know how far the other has come behind it, and something that is not marked yet may
-  /// get more to wait for then. So each that isn't alone looks, when its marks are set, at
-  /// everything that it has come across: the one whose mark came too late sees what came before it.
+  /// The mark stays, because an operation ends only once, and an outdated mark costs only a check.
+  ///
+  /// Two threads may mark the same operations at the same time. A thread that finds a marked operation
+  /// doesn't know how far the other thread has marked the operations behind it. An operation that isn't
+  /// marked yet may get more to wait for then. Therefore, if several threads mark at the same time, each
+  /// thread checks every operation that it has reached, once its marks are set. The thread whose mark came
+  /// too late sees the earlier changes.
   ///
   /// - Parameters:
   ///   - operations: The operations.
-  ///   - mark: What waits for them.
-  ///   - isOrder: Whether it waits because they were there before, and not because it needs them.
-  ///   - look: Looks at what has begun to wait, with the search that looks at the rest afterwards.
-  /// - Complexity: O(v + e) of what isn't marked so, and of what the search has to look at.
+  ///   - mark: The kind of wait that needs the operations.
+  ///   - isOrder: Whether the wait only results from the order of adding, and doesn't need the operations
+  ///     themselves.
+  ///   - look: A closure that checks the new waits. Its search is used for the remaining checks too.
+  /// - Complexity: O(v + e), v the number of operations that don't have this mark or that the search has to
+  ///   check, and e the number of their waits.
   static func mark(
     _ operations: some Sequence<Operation>,
     _ mark: WaitMark,
@@ -42,8 +50,8 @@ package enum RunTimeCycles {
         links.mark = mark
         return true
       }
-      // After the mark: an operation that comes behind a barrier at this time looks for that after
-      // it has come, so that at least one of the two is seen.
+      // This check follows the mark. An operation that is added behind a barrier at this time checks for the
+      // mark after it was added, so at least one of the two is seen.
       let isNeeded = !isOrder || next >= given
       if isNeeded, operation.isBehindBarrier { PendingBarriers.neededOneIsBehind() }
       if isNew { reached += needed(by: operation) }
@@ -55,24 +63,27 @@ package enum RunTimeCycles {
     if !wasAlone { checkReached(reached[given...], &search) }
   }
 
-  /// The time in which a thread marks, and whether others did at the same time.
+  /// A period in which a thread marks, which records whether other threads marked at the same time.
   private struct Marking {
-    /// How many have begun, and in the last 16 bits how many go on.
+    /// The number of periods that have begun, and in the last 16 bits the number of periods that haven't
+    /// ended.
     private static let word = Atomic<UInt64>(0)
     private static let one: UInt64 = 1 << 16 + 1
 
     private let begin = Self.word.add(one, ordering: .sequentiallyConsistent).newValue
 
-    /// - Returns: Whether no other one was going on meanwhile; false where threads are simulated,
-    ///   whose looks don't depend on others of the process.
+    /// - Returns: Whether no other period overlapped with this one. The result is false where threads are
+    ///   simulated, because their checks don't depend on other threads of the process.
     func end() -> Bool {
       let end = Self.word.subtract(1, ordering: .sequentiallyConsistent).oldValue
       return !isInterruptible && begin & 0xffff == 1 && end == begin
     }
   }
 
-  /// What has to end before an operation can start, but for what its queue lets it wait for:
-  /// operations in front of a barrier have been marked by that, and those that hold a slot have
+  /// Returns the operations that have to end before an operation can start, without waits that its queue
+  /// causes.
+  ///
+  /// Operations in front of a barrier have been marked by the barrier, and operations that hold a slot have
   /// begun.
   private static func needed(by operation: Operation) -> [Operation] {
     if operation.hasBegun { return [] }
@@ -80,20 +91,21 @@ package enum RunTimeCycles {
       .flatMap { need in need.sources.map(\.node.operation) }
   }
 
-  // MARK: What may complete a cycle
+  // MARK: Events that may complete a cycle
 
-  /// Whether there is a wait in this process that could complete a cycle which isn't made of
-  /// dependencies alone: while there is none, an operation that begins to wait needs no search.
+  /// Whether a wait in this process may complete a cycle that doesn't consist of dependencies alone.
+  ///
+  /// While there is no such wait, an operation that begins to wait needs no search.
   package static var areThinkable: Bool { OwnWaits.isAny || PendingBarriers.mayBeInCycle }
 
-  /// Operations have come into a queue, and wait for a slot or behind barriers there.
+  /// Checks operations that were added to a queue, and wait for a slot or behind barriers there.
   ///
   /// - Parameters:
-  ///   - operations: The new members; not let in yet, or they would be to blame for what they begin
-  ///     to wait for.
-  ///   - scheduler: That of the queue.
-  ///   - isAwaited: Whether the code of an operation waits for all that the queue has.
-  ///   - isBeforeBarrier: Whether a barrier waits for them.
+  ///   - operations: The new members. They weren't let in yet, because otherwise they would be blamed for
+  ///     waits that they begin.
+  ///   - scheduler: The scheduler of the queue.
+  ///   - isAwaited: Whether the code of an operation waits for the whole queue.
+  ///   - isBeforeBarrier: Whether a barrier waits for the new members.
   static func checkNew(
     _ operations: some Sequence<Operation>,
     in scheduler: Scheduler,
@@ -113,12 +125,12 @@ package enum RunTimeCycles {
     if isAwaited { checkChildren(operations, in: scheduler) }
   }
 
-  /// A barrier has come into a queue, and waits for the operations in front of it.
+  /// Checks a barrier that was added to a queue, and waits for the operations in front of it.
   ///
   /// - Parameters:
-  ///   - operations: The operations in front of it that no earlier barrier waits for.
-  ///   - scheduler: That of the queue.
-  ///   - hasMembersBehind: Tells whether operations have come behind it meanwhile.
+  ///   - operations: The operations in front of the barrier that no earlier barrier waits for.
+  ///   - scheduler: The scheduler of the queue.
+  ///   - hasMembersBehind: Returns whether operations were added behind the barrier in the meantime.
   static func checkBarrier(
     before operations: [Operation],
     in scheduler: Scheduler,
@@ -129,15 +141,16 @@ package enum RunTimeCycles {
     }
   }
 
-  /// Whether what has become necessary for many can't happen, so that each of them has to be looked
-  /// at.
+  /// Returns whether a need of many operations can't be satisfied, so that each of these operations has to be
+  /// checked.
   static func mayBeInCycle(_ need: WaitNeed) -> Bool {
     var search = WaitSearch()
     return !search.canSatisfy([need])
   }
 
-  /// A queue can start something from now on; what it couldn't start before counted as something
-  /// that people will change.
+  /// Checks the members of a queue that can start operations from now on.
+  ///
+  /// Until then, their wait for the queue was treated as a wait that the program will end.
   static func checkWaiting(in scheduler: Scheduler) {
     var search = WaitSearch()
     checkWaiting(in: scheduler, &search)
@@ -147,14 +160,16 @@ package enum RunTimeCycles {
     checkQueues(of: scheduler.members.filter { $0.mayCompleteCycle && $0.waitsForTurn }, &search)
   }
 
-  /// An operation that executes waits for its next turn after a pause.
+  /// Checks an operation that is executing, and waits to resume after a pause.
   static func checkPaused(_ operation: Operation) {
     guard operation.mayCompleteCycle else { return }
     var search = WaitSearch()
     checkQueues(of: [operation], &search)
   }
 
-  /// Their dependencies were there before, so what is new is what their queues let them wait for.
+  /// Checks the waits that the queues of some operations cause.
+  ///
+  /// Their dependencies were checked before.
   private static func checkQueues(of operations: [Operation], _ search: inout WaitSearch) {
     for operation in operations {
       let needs = operation.waitsInQueue().flatMap(\.needs)
@@ -162,16 +177,16 @@ package enum RunTimeCycles {
     }
   }
 
-  /// An operation got a dependency.
+  /// Checks a dependency that was added to an operation.
   static func checkDependency(of operation: Operation, _ dependency: Operation) {
     mark(CollectionOfOne(dependency), operation.mark) { search in
       guard operation.mayCompleteCycle else { return }
-      // What was there before has been looked at before.
+      // Earlier waits have been checked before.
       if !search.canHappen(.end(dependency)) { breakCycle(through: operation) }
     }
   }
 
-  /// An operation got something to wait for that its layer knows of.
+  /// Checks an operation whose layer knows of a new wait.
   package static func checkWait(of operation: Operation) {
     guard operation.isNeeded else { return }
     mark(needed(by: operation), operation.mark) { _ in
@@ -179,11 +194,12 @@ package enum RunTimeCycles {
     }
   }
 
-  /// Operations have come into a queue of which something that executes needs all that is in it:
-  /// its own, or one that its code waits for.
+  /// Checks operations that were added to a queue which is needed as a whole by an executing operation.
   ///
-  /// - Complexity: O(n + e), n their number and e that of their dependencies, and O(v + e) of what
-  ///   those outside of the queue wait for.
+  /// The executing operation owns the queue, or its code waits for the queue.
+  ///
+  /// - Complexity: O(n + e), n the number of new operations and e the number of their dependencies. O(v + e)
+  ///   for the operations outside of the queue for which the new operations wait.
   package static func checkChildren(
     _ children: some Sequence<Operation>,
     in scheduler: Scheduler
@@ -191,8 +207,8 @@ package enum RunTimeCycles {
     var outward: [Operation] = []
     var awaited: [Operation] = []
     for child in children {
-      // Siblings are marked by themselves. Marked before the look: a wait that begins after the
-      // look finds the mark.
+      // Each sibling is marked in this loop. The mark precedes the check, so a wait that begins after the
+      // check finds the mark.
       child.withLinks { $0.mark = .code }
       let others = child.waitsForConnections().filter(\.isCurrent).flatMap(\.operations)
         .filter { other in other.withLinks { $0.scheduler !== scheduler } }
@@ -206,41 +222,46 @@ package enum RunTimeCycles {
     }
   }
 
-  /// Operations have been marked, or found marked, and something may have come between.
+  /// Checks operations that this thread has marked or found marked, because another thread may have added
+  /// waits in between.
   private static func checkReached(
     _ operations: some Sequence<Operation>,
     _ search: inout WaitSearch
   ) {
     var stuck = operations.filter { $0.mayCompleteCycle && !search.canHappen(.end($0)) }
     var before = Int.max
-    // Each cycle that is broken lets some of them go on; if none does, an override stays.
+    // Each broken cycle lets some of the operations continue. If none of them continues, an override refuses
+    // to leave its cycle.
     while !stuck.isEmpty, stuck.count < before {
       before = stuck.count
-      // The search is older than what the look before it may have opened.
+      // A new search is needed, because the previous check may have broken cycles that the old search still
+      // contains.
       var search = WaitSearch()
       stuck.removeAll { search.canHappen(.end($0)) }
-      // What was marked last is the most likely to have come between.
+      // The operations that were marked last are the most likely to have been affected by the other thread.
       for cycle in search.cycles(behind: stuck.reversed()) {
         _ = cycle.contains { $0.mayCompleteCycle && breakCycle(through: $0) }
       }
     }
   }
 
-  // MARK: Opening
+  // MARK: Breaking cycles
 
-  /// The cycle that keeps an operation from its start, or else from its end.
+  /// Returns the cycle that keeps an operation from starting, or else from ending.
   private static func cycle(through operation: Operation) -> WaitSearch.Cycle? {
     let nodes: [WaitNode] =
       operation.hasBegun ? [.end(operation)] : [.start(operation), .end(operation)]
     return nodes.lazy.compactMap { WaitSearch.cycle(through: $0) }
-      // Cycles of dependencies alone are no cycles before they are in a queue: see ``CycleSearch``.
+      // ``CycleSearch`` handles cycles of dependencies alone, and only once they are in a queue.
       .first { !$0.isOfDependencies }
   }
 
-  /// Opens the cycle that an operation is in, if it is in one: by a change of order if that is all
-  /// that closes it, and otherwise by letting the operation leave, since its wait was the last.
+  /// Breaks the cycle that an operation is in, if it is in a cycle.
   ///
-  /// - Returns: Whether there was one.
+  /// If a change of order breaks the cycle, the layer makes that change. Otherwise the operation leaves,
+  /// because its wait was the last one.
+  ///
+  /// - Returns: Whether the operation was in a cycle.
   @discardableResult
   private static func breakCycle(through operation: Operation) -> Bool {
     var isOpened = false
@@ -248,8 +269,8 @@ package enum RunTimeCycles {
       let layer = cycle.operations.lazy.compactMap { $0.layer }.first
       isOpened = true
       if layer?.breakCycle(cycle.operations) == true { continue }
-      // A child of a parent that hasn't begun can't leave by itself, but the outermost of those
-      // can.
+      // A child can't leave by itself before its parent has begun, but the outermost of such parents can
+      // leave.
       var leaving = operation
       while let parent = leaving.layer?.awaitedParent { leaving = parent }
       leaving.leaveCycle(because: OperationCycleError(cycle))
@@ -262,7 +283,7 @@ package enum RunTimeCycles {
 extension Operation {
   fileprivate final var mark: WaitMark { withLinks { $0.mark } }
 
-  /// Whether a cycle may be closed by something that the operation begins to wait for.
+  /// Whether a new wait of the operation may complete a cycle.
   fileprivate final var mayCompleteCycle: Bool {
     switch mark {
     case .none: false
@@ -271,7 +292,7 @@ extension Operation {
     }
   }
 
-  /// Whether the operation has not started, or has paused and not gone on.
+  /// Whether the operation hasn't started, or has paused and hasn't resumed.
   fileprivate final var waitsForTurn: Bool {
     if !hasBegun { return true }
     guard life.current.phase == .started else { return false }
@@ -284,14 +305,13 @@ extension Operation {
   }
 }
 
-/// The barriers of this process that have not run, and whether one of them may be part of a cycle.
+/// The barriers of this process that haven't run, and whether a barrier may be part of a cycle.
 ///
-/// A cycle through barriers contains an operation that is behind one and that another operation
-/// needs (what only barriers make wait are the operations behind them, in the order of their
-/// queue). While no such operation has been seen, no other operation has to look for a cycle
-/// because of barriers.
+/// A cycle through barriers contains an operation that is behind a barrier and that another operation needs.
+/// The order of a queue alone can't complete a cycle, because barriers only delay the operations behind them.
+/// While no such operation has been seen, no other operation has to look for a cycle because of barriers.
 enum PendingBarriers {
-  /// Twice the number of barriers, and 1 more when a needed operation was seen behind one.
+  /// Twice the number of barriers, plus 1 if a needed operation was seen behind a barrier.
   private static let word = Atomic<Int>(0)
 
   static var isEmpty: Bool { !isInterruptible && word.load(ordering: .sequentiallyConsistent) < 2 }
@@ -305,7 +325,7 @@ enum PendingBarriers {
   static func ended() {
     var old = word.load(ordering: .relaxed)
     while true {
-      // The last one takes with it what was seen.
+      // When the last barrier has ended, the record of needed operations is cleared.
       let new = old < 4 ? 0 : old - 2
       let (isDone, current) = word.weakCompareExchange(
         expected: old,
@@ -317,6 +337,6 @@ enum PendingBarriers {
     }
   }
 
-  /// An operation that another one needs is behind a barrier.
+  /// Records that an operation that another operation needs is behind a barrier.
   static func neededOneIsBehind() { word.bitwiseOr(1, ordering: .sequentiallyConsistent) }
 }

@@ -1,62 +1,65 @@
-/// Something that keeps an operation from its start, from its next turn or from its end, as it is
-/// at this moment.
+/// A cause that keeps an operation from starting, from resuming or from ending at this moment.
 ///
-/// All that asks what waits for what reads these values: the searches for cycles,
-/// ``Operation/waitCauses``, and the explanations of the layer. Each wait has one producer: the
-/// operation (`Operation+Waits`), its queue (`SchedulerState+Waits`) or its layer
-/// (``LayeredOperation/layerWaits(_:)``). A new kind of wait is a case of ``Kind``, which one of
-/// these produces, and words for people where the compiler asks for them.
+/// The searches for cycles, ``Operation/waitCauses``, and the explanations of the layer read these values.
+/// Each wait has one producer: the operation (`Operation+Waits`), its queue (`SchedulerState+Waits`) or its
+/// layer (``LayeredOperation/layerWaits(_:)``). To add a kind of wait, add a case of ``Kind``, produce it in
+/// one of these three places, and add the text wherever the compiler asks for it.
 package struct Wait: Sendable {
-  /// What is waited for.
+  /// The subject of a wait.
   package enum Kind: Sendable {
-    // What the operation knows.
+    // Produced by the operation.
 
-    /// The ends of dependencies.
+    /// The operation waits for dependencies to end.
     case dependencies
-    /// What the operation's own code waits for, or a task that it has made.
+    /// The code of the operation, or a task that this code has created, waits for something.
     case code
-    /// A queue; `start()` was not called either.
+    /// The operation isn't in a queue, and `start()` wasn't called.
     case enqueueing
 
-    // What the queue knows.
+    // Produced by the queue.
 
     /// The queue is suspended.
     case resumption(OperationQueue)
-    /// A barrier, which runs first; no operations when it is running.
+    /// The operation waits for a barrier, which runs first. The wait has no operations if the barrier is
+    /// running.
     case barrier(OperationQueue)
-    /// A slot, which the operations hold; none when a barrier is running, or when the limit is 0.
+    /// The operation waits for a slot, which the operations of the wait hold. The wait has no operations if a
+    /// barrier is running, or if the limit is 0.
     case slot(OperationQueue, limit: Int)
-    /// An override of `isReady`, or the layer, has said that the operation isn't ready.
+    /// An override of `isReady`, or the layer, has reported that the operation isn't ready.
     case readiness
-    /// A worker, which is on its way.
+    /// The operation waits for a worker, which was requested.
     case worker(OperationQueue)
-    /// A worker on the main thread, which is blocked by a wait.
+    /// The operation waits for a worker on the main thread, which is blocked by a wait.
     case mainThread(waitsFor: String)
 
-    // What the layer knows.
+    // Produced by the layer.
 
-    /// The end of a prerequisite that a condition brought.
+    /// The operation waits for the end of a prerequisite operation, which a condition added.
     case prerequisite(of: String)
-    /// The start of the group that the operation is a child of.
+    /// The operation waits for the start of the group that contains it.
     case parent
-    /// A claim.
+    /// The operation waits for a claim.
     case claim(Claim)
-    /// The ends of children.
+    /// The operation waits for its children to end.
     case children
   }
 
-  /// What keeps an operation from one of its claims.
+  /// A description of a claim that an operation waits for.
   package struct Claim: Sendable {
-    /// What the claim is called.
+    /// The name of the claim.
     package let name: String
-    /// How much of a pool it needs; nil for what isn't counted in units.
+    /// The units of a pool that the operation needs; nil if the claim isn't counted in units.
     package let units: Units?
-    /// Those that hold some of it, besides the operation's own groups, in the order of taking;
-    /// empty when there is room, and others only come first.
+    /// The operations that hold a part of the claim, in the order of acquisition.
+    ///
+    /// The groups of the operation itself are left out.
+    ///
+    /// The array is empty if the claim is available, and the operation only waits behind earlier operations.
     package let holders: [Operation]
-    /// The first in line, when it comes before the operation.
+    /// The first operation in the queue of waiters, if it is in front of this operation.
     package let front: Operation?
-    /// When time alone makes it available; nil when time has nothing to do with it.
+    /// The time at which the claim becomes available by the passage of time alone; nil if it doesn't.
     package let availableAt: Duration?
 
     package init(
@@ -75,7 +78,7 @@ package struct Wait: Sendable {
 
     package struct Units: Sendable {
       package let needed: Int
-      /// Negative when the capacity was lowered.
+      /// The number of free units; negative if the capacity was lowered.
       package let free: Int
       package let capacity: Int
 
@@ -87,39 +90,41 @@ package struct Wait: Sendable {
     }
   }
 
-  /// Which of its waits a layer is asked for.
+  /// A part of the waits that a layer produces.
   package enum Part: CaseIterable, Sendable {
-    /// What the program connects it with, besides dependencies.
+    /// The connections that the program has made, other than dependencies.
     ///
-    /// It is read whenever an edge is added to an operation that others wait for, and so may cost
-    /// no more than a look at the operation.
+    /// The connections are read whenever an edge is added to an operation that other operations wait for.
+    /// Therefore reading them may only access the operation itself.
     case connections
-    /// What it takes together with its slot, for its start or for its next turn.
+    /// The resources that the operation acquires together with its slot, to start or to resume.
     case turn
-    /// What it runs, and what has to end before itself.
+    /// The operations that the operation runs, and anything else that has to end before it.
     case execution
   }
 
-  /// What ends a wait.
+  /// The event that ends a wait.
   package enum End: Sendable {
-    /// Nothing that an operation does: the program may end it at any time, or it passes by itself.
+    /// The wait doesn't depend on operations. The program may end the wait at any time, or the wait ends by
+    /// itself.
     case byItself
-    /// The starts of all of these.
+    /// The wait ends when all of these operations have started.
     case starts([Operation])
-    /// The ends of all of these.
+    /// The wait ends when all of these operations have ended.
     case ends([Operation])
-    /// That all of these have left their queues.
+    /// The wait ends when all of these operations have left their queues.
     case leaves([Operation])
-    /// All that is needed here.
+    /// The wait ends when all of these needs are satisfied.
     case needs([WaitNeed])
   }
 
   package let kind: Kind
-  /// The operations that it comes down to, for explanations: those that are waited for, or that are
-  /// in the way.
+  /// The operations that explanations show: operations that are awaited, or that are in the way.
   package let operations: [Operation]
-  /// Whether it keeps the operation at this moment; otherwise it does once others are over, which
-  /// is early enough to be part of a cycle.
+  /// Whether the wait keeps the operation at this moment.
+  ///
+  /// If the value is false, the wait begins once other waits have ended. Such a wait can already be part of a
+  /// cycle.
   package let isCurrent: Bool
   private let end: End
 
@@ -133,8 +138,8 @@ package struct Wait: Sendable {
   /// A wait for no operation.
   package init(_ kind: Kind) { self.init(kind, of: [], until: .byItself) }
 
-  /// What has to happen to other operations before the wait is over; nothing where it needs none of
-  /// them, so that it is part of no cycle.
+  /// The needs that have to be satisfied before the wait ends; empty if the wait needs no operation, and so
+  /// can't be part of a cycle.
   package var needs: [WaitNeed] {
     switch end {
     case .byItself: return []
@@ -151,13 +156,14 @@ package struct Wait: Sendable {
   var isForWorker: Bool { if case .worker = kind { true } else { false } }
   var isForMainThread: Bool { if case .mainThread = kind { true } else { false } }
 
-  /// The claim that is waited for; nil for another kind of wait.
+  /// The claim that the operation waits for; nil for another kind of wait.
   package var claim: Claim? { if case .claim(let claim) = kind { claim } else { nil } }
 }
 
 extension Wait {
-  /// The wait as the core's users see it; nil for one of the layer, of which the core says only
-  /// that the operation isn't ready, or in no queue.
+  /// The wait as a public cause; nil for a wait of the layer.
+  ///
+  /// For a wait of the layer, the core only reports that the operation isn't ready, or isn't in a queue.
   package var cause: OperationWaitCause? {
     switch kind {
     case .dependencies: .dependencies(operations)
@@ -174,13 +180,13 @@ extension Wait {
   }
 }
 
-/// Something that has to happen before an operation can go on.
+/// An event that has to happen before an operation can continue.
 package enum WaitNode: Hashable, Sendable {
-  /// The operation starts, or goes on after a pause.
+  /// The operation starts, or resumes after a pause.
   case start(Operation)
   /// The operation finishes.
   case end(Operation)
-  /// The operation gives back its slot and leaves its queue.
+  /// The operation releases its slot and leaves its queue.
   case idle(Operation)
 
   var operation: Operation {
@@ -190,11 +196,11 @@ package enum WaitNode: Hashable, Sendable {
   }
 }
 
-/// One thing that a node needs: so many of some others that what they give is enough.
+/// A need of a node: enough of the sources have to happen that their units reach the number of needed units.
 package struct WaitNeed: Hashable, Sendable {
   package struct Source: Hashable, Sendable {
     let node: WaitNode
-    /// What comes of it, in units of the need.
+    /// The number of units that the source adds to the need.
     let units: Int
 
     package init(_ node: WaitNode, units: Int) {
@@ -205,12 +211,12 @@ package struct WaitNeed: Hashable, Sendable {
 
   let sources: [Source]
   let units: Int
-  /// Tells two waits for the same apart; 0 where that can't happen.
+  /// A number that distinguishes two waits for the same node; 0 if there can't be two.
   let stamp: UInt64
-  /// Whether a dependency is what makes it wait.
+  /// Whether the need comes from a dependency.
   let isDependency: Bool
 
-  /// At most as many units as come of all sources are needed.
+  /// Creates a need, which is limited to the sum of the units of all sources.
   package init(units: Int, from sources: [Source]) {
     self.sources = sources
     self.units = min(units, sources.reduce(0) { $0 + $1.units })

@@ -1,11 +1,11 @@
-/// Finds out whether something can still happen, given what waits for what at this moment.
+/// A search that determines whether an event can still happen, given the waits at this moment.
 ///
-/// Everything reachable is looked at once; whatever needs nothing can happen, and with it what
-/// needed only that. What remains waits in a cycle, or behind one.
+/// The search visits every reachable node once. A node without needs can happen, and therefore a node that
+/// needed only such nodes can happen too. The remaining nodes wait in a cycle or behind a cycle.
 package struct WaitSearch {
-  /// Operations each of which waits for the next one, and the last for the first.
+  /// A cycle of operations, each of which waits for the next one.
   package struct Cycle: Error {
-    /// The first is the last again.
+    /// The operations along the cycle; the first operation is also the last one.
     package let operations: [Operation]
     var labels: [OperationLabel] {
       operations.dropLast().flatMap { operation in
@@ -14,12 +14,12 @@ package struct WaitSearch {
         return isForMainThread ? [label, "the main thread"] : [label]
       } + operations.suffix(1).map(\.nameAndTag)
     }
-    /// Whether all of it would be there without any queue, and without any code that waits.
+    /// Whether the cycle would exist without queues and without waiting code.
     let isOfDependencies: Bool
-    /// The operation whose body awaits while it holds a slot that the one before needs; nil if there
-    /// is none.
+    /// The operation whose body awaits while it holds a slot that the previous operation needs; nil if there
+    /// is no such operation.
     let slotHolder: Operation?
-    /// Whether one of them waits for a slot: a higher limit would end that.
+    /// Whether an operation of the cycle waits for a slot, so that a higher limit would end the wait.
     var isForSlot: Bool { operations.contains { $0.waitsInQueue(for: \.isForSlot) } }
   }
 
@@ -27,7 +27,7 @@ package struct WaitSearch {
     let value: WaitNode
     var needs: [WaitNeed]
     var open: Int
-    /// The needs of others to which this one gives something.
+    /// The needs of other nodes to which this node contributes units.
     var awaitedBy: [(need: Int, units: Int)] = []
     var canHappen: Bool { open == 0 }
   }
@@ -39,20 +39,21 @@ package struct WaitSearch {
 
   private var indices: [WaitNode: Int] = [:]
   private var nodes: [Node] = []
-  /// What is still missing for each need.
+  /// The units that each need is still missing.
   private var open: [Need] = []
   private var unvisited: [Int] = []
 
   package init() {}
 
-  /// The labels along a cycle that a node is in, and that keeps it from ever happening; nil when it
-  /// can happen.
+  /// Returns a cycle that contains a node and keeps it from ever happening; nil if the node can happen.
   ///
-  /// What is seen is seen one after another. A cycle is reported only if the next look finds the
-  /// same waits: between the two, all of them were there at once. As long as they change, others go
-  /// on, and it is looked again.
+  /// The search reads the waits one after another, so it may combine waits that never existed at the same
+  /// time. It reports a cycle only if the next search finds the same waits. All of these waits existed
+  /// between the two searches. If the waits have changed, operations are making progress, and the search is
+  /// repeated.
   ///
-  /// - Complexity: O(v + e) of what can be reached, less when the answer is found earlier.
+  /// - Complexity: O(v + e), v the number of reachable nodes and e the number of their needs. A search that
+  ///   finds its answer early costs less.
   package static func cycle(through root: WaitNode) -> Cycle? {
     var last: [WaitNode: [WaitNeed]]?
     while true {
@@ -64,7 +65,7 @@ package struct WaitSearch {
     }
   }
 
-  /// Whether all of some needs can be satisfied, as far as can be seen at this moment.
+  /// Returns whether all of some needs can be satisfied, as far as is visible at this moment.
   mutating func canSatisfy(_ needs: [WaitNeed]) -> Bool {
     needs.allSatisfy { need in
       var units = need.units
@@ -76,9 +77,10 @@ package struct WaitSearch {
     }
   }
 
-  /// Whether a node can happen, as far as can be seen at this moment.
+  /// Returns whether a node can happen, as far as is visible at this moment.
   ///
-  /// - Complexity: O(v + e) of what can be reached and hasn't been looked at by this search.
+  /// - Complexity: O(v + e), v the number of reachable nodes that this search hasn't visited and e the number
+  ///   of their needs.
   package mutating func canHappen(_ root: WaitNode) -> Bool {
     let root = index(of: root)
     if nodes[root].canHappen { return true }
@@ -121,11 +123,12 @@ package struct WaitSearch {
     }
   }
 
-  /// The operations of the cycles, of more than dependencies alone, behind which some operations
-  /// wait that can't end; each is a cycle, or several that have operations in common, and begins
-  /// with the one that was reached first.
+  /// Returns the operations of the cycles behind which some operations wait that can't end.
   ///
-  /// - Complexity: O(v + e) of what can be reached.
+  /// Each element is a cycle, or several cycles that share operations, and begins with the operation that was
+  /// reached first. Cycles of dependencies alone are left out.
+  ///
+  /// - Complexity: O(v + e), v the number of reachable nodes and e the number of their needs.
   func cycles(behind operations: [Operation]) -> [[Operation]] {
     var components = StrongComponents<WaitNode> { node in stuckNodes(after: node).map(\.0) }
     return components.cycles(from: operations.map { .end($0) }).compactMap { cycle in
@@ -137,7 +140,7 @@ package struct WaitSearch {
     }
   }
 
-  /// What a node that can't happen needs in vain, and what that needs, and so on.
+  /// Returns the unsatisfiable needs of a node that can't happen, and of the nodes behind these needs.
   private func stuck(behind root: WaitNode) -> [WaitNode: [WaitNeed]] {
     var stuck: [WaitNode: [WaitNeed]] = [:]
     var due = [root]
@@ -150,7 +153,7 @@ package struct WaitSearch {
     return stuck
   }
 
-  /// Whether too little of what would satisfy a need can happen.
+  /// Whether a need can't be satisfied, because its sources that can happen have too few units.
   private func isOpen(_ need: WaitNeed) -> Bool {
     need.sources.reduce(0) { $0 + (isStuck($1.node) ? 0 : $1.units) } < need.units
   }
@@ -163,14 +166,16 @@ package struct WaitSearch {
     need.sources.map(\.node).filter(isStuck)
   }
 
-  /// A step on the way around a cycle, and whether all steps up to it are dependencies.
+  /// A step along a path, and whether all steps up to it are dependencies.
   private struct Place: Hashable {
     let node: WaitNode
     let isOfDependencies: Bool
   }
 
-  /// The shortest way from a node through others that can't happen back to its operation; one of
-  /// dependencies alone only if there is no other, because such a cycle may hide another one.
+  /// Returns the shortest path from a node through other nodes that can't happen back to its operation.
+  ///
+  /// A path of dependencies alone is returned only if there is no other path, because such a cycle may hide
+  /// another cycle.
   private func path(through root: WaitNode) -> Cycle? {
     var cameFrom: [Place: Place] = [:]
     var due = FirstInFirstOut<Place>()
@@ -195,8 +200,10 @@ package struct WaitSearch {
     return ofDependencies
   }
 
-  /// Whether a way that has come to a node is a cycle: what waits for the start of an operation
-  /// isn't kept by what keeps only the end.
+  /// Returns whether a path that has reached a node is a cycle.
+  ///
+  /// A wait for the start of an operation isn't affected by a cause that delays only the end of that
+  /// operation.
   private static func isClosed(by node: WaitNode, root: WaitNode) -> Bool {
     guard node.operation === root.operation else { return false }
     return switch (node, root) {
@@ -212,7 +219,7 @@ package struct WaitSearch {
     }
   }
 
-  /// The cycle of a way; nil if that comes by a node twice, and so has another cycle in it.
+  /// Returns the cycle of a path; nil if the path visits a node twice, and so contains another cycle.
   private func cycle(
     from root: WaitNode,
     to last: Place,
@@ -239,18 +246,18 @@ package struct WaitSearch {
 }
 
 extension WaitNode {
-  /// All that has to come before this, as far as it can be seen; nothing if it can happen by
-  /// itself.
+  /// Returns the needs that have to be satisfied before the event, as far as they are visible; empty if the
+  /// event can happen by itself.
   ///
-  /// What the program may do at any time (resume a queue, raise a limit that is 0, say that an
-  /// override is ready) counts as something that will happen.
+  /// Actions that the program may take at any time are assumed to happen. Examples are resuming a queue,
+  /// raising a limit of 0, and reporting that an override is ready.
   func needs() -> [WaitNeed] { waits().flatMap(\.needs) }
 
   private func waits() -> [Wait] {
     switch self {
     case .start(let operation):
       if operation.hasBegun { return operation.waitsBeforeTurn() }
-      // Before the start, that is the code of its conditions.
+      // Before the start, this code is the code of its conditions.
       return operation.waitsOfCode() + operation.waitsBeforeStart()
     case .end(let operation):
       return operation.life.current.phase == .finished ? [] : operation.waitsBeforeEnd()
@@ -260,11 +267,11 @@ extension WaitNode {
 }
 
 extension Operation {
-  /// Whether nothing keeps the operation from its work any more.
+  /// Whether the operation has begun, so that nothing keeps it from its work any more.
   package final var hasBegun: Bool { life.current.phase > .enqueued }
 }
 
-/// Tarjan's algorithm, with a stack of its own instead of recursion.
+/// Tarjan's algorithm, with an explicit stack instead of recursion.
 ///
 /// R. Tarjan, “Depth-first search and linear graph algorithms”, SIAM Journal on Computing 1(2),
 /// 1972.
@@ -284,15 +291,17 @@ package struct StrongComponents<Node: Hashable> {
   private var open: [(node: Node, number: Int)] = []
   private var frames: [Frame] = []
   private var found: [[Node]] = []
-  /// The waits that lead back to where the search came from: without them there is no cycle.
+  /// The waits that lead back to a node on the current path.
+  ///
+  /// Without them there would be no cycle.
   private(set) var closing: [(node: Node, awaited: Node)] = []
 
-  /// - Parameter waits: What a node waits for.
+  /// - Parameter waits: Returns the nodes for which a node waits.
   init(_ waits: @escaping (Node) -> [Node]) { self.waits = waits }
 
-  /// The components with more than one node.
+  /// Returns the components with more than one node.
   ///
-  /// - Complexity: O(v + e) of what can be reached.
+  /// - Complexity: O(v + e), v the number of reachable nodes and e the number of their edges.
   mutating func cycles(from starts: some Sequence<Node>) -> [[Node]] {
     for start in starts where numbers[start] == nil {
       enter(start)
@@ -301,11 +310,11 @@ package struct StrongComponents<Node: Hashable> {
     return found
   }
 
-  /// The first cycle that is come to when a node is left by its first wait, the next by its first
-  /// one, and so on; nil if there is no cycle.
+  /// Returns the first cycle that a search finds if it follows the first wait of each node first; nil if
+  /// there is no cycle.
   ///
-  /// - Returns: The nodes along it; the first is the last again.
-  /// - Complexity: O(v + e) of what can be reached.
+  /// - Returns: The nodes along the cycle; the first node is also the last one.
+  /// - Complexity: O(v + e), v the number of reachable nodes and e the number of their edges.
   package static func firstCycle(
     from start: Node,
     next: @escaping (Node) -> [Node]
@@ -349,7 +358,7 @@ package struct StrongComponents<Node: Hashable> {
     if low[frame.number] == frame.number { close(frame.number) }
   }
 
-  /// Everything above the root of a component on the open stack belongs to it.
+  /// Removes a component, which is everything on the open stack from its root upward.
   private mutating func close(_ root: Int) {
     var component: [Node] = []
     while let last = open.popLast() {
