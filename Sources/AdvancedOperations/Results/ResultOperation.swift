@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// An operation with an async body that gives a value.
+/// An operation with an async body that returns a value.
 ///
 /// ```swift
 /// let download = ResultOperation(name: "download") { try await feed.download() }
@@ -9,41 +9,44 @@ import CoreOperations
 /// let events = try await parse.value
 /// ```
 ///
-/// A cancel cancels the task of the body; the operation finishes when the body has ended. A value
-/// that the body still returns then is dropped.
+/// A cancel cancels the task of the body, and the operation finishes when the body has ended. A value that
+/// the body returns after the cancel is dropped.
 ///
-/// The body may begin on the worker that starts the operation, as `execute()` does. On Linux it
-/// goes on in the same pool of threads when it has suspended, and so do its child tasks: one that
-/// blocks its thread makes room for others, and code that blocks the threads of the standard
-/// library stops no body. That holds for queues with an executor or an underlying queue of their
-/// own as well, unless the executor of the ``OperationEnvironment`` is a `TaskExecutor` too, which
-/// gets the body from its beginning on. On Apple's systems a body runs on the standard library's
-/// pool, and mustn't block there. What is isolated to an actor runs where the actor does.
+/// The body may begin on the worker that starts the operation, as `execute()` does. On Linux, the body and
+/// its child tasks run in the library's thread pool, including after suspensions. If a body blocks its thread
+/// there, the pool adds a thread for other work. Code that blocks the threads of the standard library doesn't
+/// stop a body.
 ///
-/// An operation that was created in a task runs its body with the task-locals and the priority of
-/// that task: logging contexts and their like go along, also to conditions that have to be waited
-/// for. (They are those of the moment of creation. One that was created outside of any task stores
-/// nothing for this.)
+/// Bodies run in this pool even if the queue has an executor or an underlying queue. The exception is an
+/// ``OperationEnvironment`` whose executor is a `TaskExecutor`: this executor runs the body from its
+/// beginning.
 ///
-/// A subclass passes its body to the initialiser; ``execute()`` is the operation's own. It may
-/// override ``cancellationPolicy`` and ``AdvancedOperation/finished(withErrors:)``.
+/// On Apple's systems, a body runs in the standard library's pool, and mustn't block a thread there. Code
+/// that is isolated to an actor runs on the executor of the actor.
+///
+/// If the operation was created in a task, its body runs with the task-locals and the priority of that task
+/// at the moment of creation. Asynchronous conditions see the same task-locals, so logging contexts reach
+/// them as well. An operation that was created outside of a task stores nothing for this.
+///
+/// A subclass passes its body to the initializer, and can't override ``execute()``. It may override
+/// ``cancellationPolicy`` and ``AdvancedOperation/finished(withErrors:)``.
 open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Sendable {
   // Sendable: the operation's lock guards `work` and `body`.
 
-  /// The same object as in the core.
+  /// The same object as the one in the core.
   private final let work: ResultWork
   private var body: (@Sendable () async throws -> Output)?
 
   /// Creates an operation.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never. Between the
-  ///     attempts the operation keeps its slot and its claims, unless the policy is
-  ///     ``RetryPolicy/releasingSlot()``. A failure of what the body has produced repeats nothing:
-  ///     that has a policy of its own.
-  ///   - body: Runs in a task of its own; what it throws is an error of the operation. Released
-  ///     when the operation finished.
+  ///   - name: The name of the operation.
+  ///   - retry: The policy that decides whether and when the body is run again after it threw; nil for never.
+  ///     Between the attempts the operation keeps its slot and its claims, unless the policy is
+  ///     ``RetryPolicy/releasingSlot()``. If an operation that the body has produced fails, the body isn't
+  ///     run again. Give such an operation its own policy.
+  ///   - body: The work, which runs in a separate task. If it throws an error, the operation fails with this
+  ///     error. The closure is released when the operation has finished.
   public init(
     name: String? = nil,
     retry: RetryPolicy? = nil,
@@ -56,14 +59,14 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     if let name { self.name = name }
   }
 
-  /// Creates an operation that gets the values of others.
+  /// Creates an operation whose body gets the values of other operations.
   ///
-  /// It depends on them.
+  /// The new operation depends on the others.
   ///
-  /// - When one of them has failed or was cancelled, this one fails with that as an inherited error.
+  /// - If one of them fails or is cancelled, the new operation fails with this failure as an inherited error.
   ///   It doesn't execute, and doesn't wait for the others, which aren't cancelled.
-  /// - When one was skipped and none has failed, this one is skipped. A failure wins, so this is
-  ///   decided when all of them have ended.
+  /// - If one of them was skipped and none has failed, the new operation is skipped. A failure takes
+  ///   precedence, so the new operation is skipped only when all of them have finished.
   ///
   /// ```swift
   /// let map = ResultOperation(name: "map", after: events, stations) { events, stations in
@@ -72,11 +75,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// ```
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - first: Gives the first value.
-  ///   - inputs: Give the others.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the values in this order.
+  ///   - name: The name of the operation.
+  ///   - first: The operation whose value is the first argument of the body.
+  ///   - inputs: The operations whose values are the other arguments.
+  ///   - retry: The policy that decides whether and when the body is run again after it threw; nil for never.
+  ///   - body: The work, which gets the values in this order.
   public convenience init<First: Sendable, each Input: Sendable>(
     name: String? = nil,
     after first: ResultOperation<First>,
@@ -84,10 +87,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     retry: RetryPolicy? = nil,
     body: @escaping @Sendable (First, repeat each Input) async throws -> Output
   ) {
-    // A convenience initialiser, because a designated one with a parameter pack crashes the
-    // compiler (6.3.1) in subclasses of other modules.
+    // A convenience initializer, because a designated initializer with a parameter pack crashes the compiler
+    // (6.3.1) in subclasses of other modules.
     var predecessors: [AdvancedOperation] = [first]
-    // One that gives several values fails once.
+    // An operation may be an input twice, but its failure is inherited only once.
     for input in repeat each inputs {
       if !predecessors.contains(input) { predecessors.append(input) }
     }
@@ -99,30 +102,32 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   deinit {
-    // Of a chain that never ran, each holds the one before, also as what it gets a value from.
+    // In a chain that never ran, each operation retains the one before, both in its body and as an input. A
+    // recursive release of a long chain would overflow the stack.
     if hasInputs {
       FlatRelease.release(withWork { Inputs(body: takeBody(), extra: $0.takeExtra()) })
     }
-    // Not what a subclass overrides: what it stores is gone by now.
+    // `releaseResources()` isn't called here: the stored properties of a subclass that overrides it are
+    // already deallocated.
     releaseWork()
   }
 
-  /// What holds the operations that give values.
+  /// The objects that retain the operations whose values this one gets.
   private struct Inputs: Sendable {
     let body: (@Sendable () async throws -> Output)?
     let extra: ResultWork.ResultExtra?
   }
 
-  /// Makes an operation that gets this one's value.
+  /// Creates an operation whose body gets this operation's value.
   ///
-  /// The new operation depends on this one, and is in no queue yet. When this one fails or is
-  /// cancelled, it fails with that as an inherited error, whatever else it depends on; when this one
-  /// is skipped, so is it.
+  /// The new operation depends on this operation, and isn't in a queue yet. If this operation fails or is
+  /// cancelled, the new operation fails with this failure as an inherited error, regardless of its other
+  /// dependencies. If this operation is skipped, the new operation is skipped as well.
   ///
   /// - Parameters:
-  ///   - name: What the new operation is called.
-  ///   - retry: Whether and when the body is run again after it threw; nil for never.
-  ///   - body: Gets the value.
+  ///   - name: The name of the new operation.
+  ///   - retry: The policy that decides whether and when the body is run again after it threw; nil for never.
+  ///   - body: The work, which gets the value.
   /// - Returns: The new operation.
   public final func then<Next: Sendable>(
     name: String? = nil,
@@ -134,16 +139,17 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   // MARK: The value
 
-  /// How the operation ended; nil until that is decided.
+  /// The value or the failure of the operation; nil until its outcome is decided.
   ///
-  /// Observers of did-finish, and dependents, find it decided. That of a skipped operation is a
-  /// failure with one element, of the origin ``OperationFailure/Origin/skipped(reason:)``.
+  /// The result is decided before did-finish observers are notified and before dependents start. The result
+  /// of a skipped operation is a failure with one element, whose origin is
+  /// ``OperationFailure/Origin/skipped(reason:)``.
   public final var result: Result<Output, OperationFailure>? {
     let (outcome, output) = withCore { ($0.machine.outcome, work.output) }
     switch outcome {
     case nil: return nil
     case .succeeded:
-      // In two steps: an output may be an optional itself.
+      // The cast has two steps, because the value may be an optional itself.
       guard let output, let value = output as? Output else { return nil }
       return .success(value)
     case .failed(let failure), .cancelled(let failure): return .failure(failure.given(by: self))
@@ -155,21 +161,21 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
   }
 
-  /// The value, as soon as the operation has ended; the wait blocks no thread.
+  /// The value of the operation, after a wait for its end.
   ///
-  /// It doesn't start the operation: it waits for ever for one that is never added to a queue or
-  /// started. Any number of tasks can wait for it, and it can be read again later. Cancelling the
-  /// waiting task ends the wait, and the operation continues.
+  /// The wait doesn't block a thread.
   ///
-  /// It doesn't add the operation to a queue: the value of an operation that isn't added, or whose
-  /// predecessors aren't, is waited for until the task is cancelled.
-  /// `try await queue.run(operation)` adds all of them and gives the value.
+  /// The property doesn't add the operation to a queue and doesn't start it. If the operation or one of its
+  /// predecessors is never added or started, the wait ends only when the task is cancelled.
+  /// `try await queue.run(operation)` adds all of them and returns the value.
   ///
-  /// - Throws: The ``OperationFailure`` when the operation failed, was cancelled, or was skipped
-  ///   (one element, with the origin ``OperationFailure/Origin/skipped(reason:)``);
-  ///   `CancellationError` when the waiting task is cancelled first, and then the operation goes
-  ///   on; `OperationCycleError` when the waiting task is the body of an operation that this one
-  ///   waits for.
+  /// Any number of tasks can wait for the value, and it can be read again later. Cancelling the waiting task
+  /// ends the wait, and the operation continues.
+  ///
+  /// - Throws: The ``OperationFailure`` if the operation failed, was cancelled, or was skipped. The failure
+  ///   of a skipped operation has one element, with the origin ``OperationFailure/Origin/skipped(reason:)``.
+  ///   `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the waiting task
+  ///   is the body of an operation for which this operation waits.
   public final var value: Output {
     get async throws {
       try await untilFinished()
@@ -177,7 +183,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     }
   }
 
-  /// Calls a closure when the operation has ended, or immediately if it has ended already.
+  /// Calls a closure when the operation has ended, or immediately if it has already ended.
   ///
   /// ```swift
   /// download.onFinish { download, _ in
@@ -189,10 +195,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// }
   /// ```
   ///
-  /// - Parameter body: The closure, which is called as that of
-  ///   ``AdvancedOperation/onFinish(_:)`` is. It gets this operation, whose ``result`` is decided,
-  ///   and its outcome.
-  /// - Returns: The means to remove the closure.
+  /// - Parameter body: The closure, which is called like the closure of ``AdvancedOperation/onFinish(_:)``.
+  ///   It gets this operation, whose ``result`` is decided, and its outcome.
+  /// - Returns: An observation, with which you can remove the closure.
   @discardableResult
   public final override func onFinish(
     _ body: @escaping @Sendable (ResultOperation<Output>, OperationOutcome) -> Void
@@ -213,7 +218,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   }
 
   final func valueForSuccessor() throws -> Output {
-    // It was removed from the dependencies when its outcome was decided and not yet told.
+    // The dependency was removed after its outcome was decided, and before its end was delivered.
     guard let result else { throw RemovedDependency() }
     return try result.get()
   }
@@ -229,12 +234,13 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       withWork { $0.task = task }
       if isCancelled { task.cancel() }
     } _: {
-      // What makes operations has no body of its own: theirs are intercepted.
+      // An operation that runs other operations isn't intercepted: the interceptors run around the bodies of
+      // these operations.
       await self.run(inside: interceptors.isEmpty || self.childRunner == nil ? interceptors : [])
     }
   }
 
-  /// Changes what the operation has besides its core, under the same lock.
+  /// Changes the state outside of the core, under the lock of the core.
   ///
   /// Inlined, because in a generic class the types of the result would be looked up at run time: 1,900
   /// instructions per operation (callgrind).
@@ -243,9 +249,11 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     withCore { _ in body(work) }
   }
 
-  /// Takes the body out; with the lock held.
+  /// Takes the body out.
   ///
-  /// Not with `Optional.take()`, which looks up its type at run time, 350 instructions (callgrind).
+  /// Called with the lock held.
+  ///
+  /// `Optional.take()` would look up its type at run time: 350 instructions (callgrind).
   private func takeBody() -> (@Sendable () async throws -> Output)? {
     let body = body
     self.body = nil
@@ -254,10 +262,10 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// ``AdvancedOperation/CancellationPolicy/whenFinishIsCalled``, unless it is overridden.
   ///
-  /// A cancel cancels the task of the body, and the operation finishes when the body has ended.
-  /// A subclass that returns ``AdvancedOperation/CancellationPolicy/finishImmediately`` finishes at
-  /// the cancel: dependents may start while the body still goes on. Slot and claims are kept until
-  /// it ends.
+  /// A cancel cancels the task of the body, and the operation finishes when the body has ended. A subclass
+  /// may return ``AdvancedOperation/CancellationPolicy/finishImmediately``. It then finishes at the cancel,
+  /// and its dependents may start while the body is still running. The slot and the claims are kept until the
+  /// body ends.
   open override var cancellationPolicy: CancellationPolicy { .whenFinishIsCalled }
 
   private func run(inside interceptors: [QueueAttachment<any OperationInterceptor>]) async {
@@ -266,7 +274,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       body = self.body
       return work.extra
     }
-    // The operation keeps it until it is idle.
+    // The body is nil only if the operation is idle, because the operation keeps its body until then.
     guard let body else { return finish(withElements: []) }
     do {
       let output =
@@ -281,9 +289,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
         } else {
           try await run(body, attempt: 1, inside: interceptors)
         }
-      // What comes after a cancel may be a part of the value.
+      // A body that returns after a cancel may return only a part of the value, so the value isn't recorded.
       if let journal = extra?.journal, !isOver { try await journal.record(output, of: self) }
-      // One that is over has let go of everything, and drops what comes late.
+      // An operation whose end is decided has released its objects, so a late value is dropped.
       withCore { if !$0.machine.isEndDecided { work.output = output } }
       finish(withElements: [])
     } catch let failure as BodyFailure {
@@ -311,15 +319,17 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
       return work.takeMeans(keepsOutput: core.machine.outcome?.isSuccess == true)
     }
     means.captured?.discard()
-    // Released here, without the lock.
+    // The body is released here, without the lock.
     _ = consume body
   }
 }
 
-/// What went wrong in a body that knows more of it than one error.
+/// The errors of a body that has more than one error, or errors with their own origins.
 struct BodyFailure: Error {
   let elements: [OperationFailure.Element]
-  /// Those of them about which a retry policy is asked: not those of what an attempt has produced.
+  /// The errors about which a retry policy decides.
+  ///
+  /// Errors of operations that an attempt has produced aren't among them.
   let own: [OperationFailure.Element]
 
   init(elements: [OperationFailure.Element]) { self.init(own: elements) }
@@ -330,13 +340,13 @@ struct BodyFailure: Error {
   }
 }
 
-/// The value of an operation is needed that is no dependency any more.
+/// The error of a body that needs the value of an operation which isn't a dependency any more.
 struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
   var failure: OperationFailure { OperationFailure(elements: []) }
   var description: String { "It was removed from the dependencies, and its value is needed." }
 }
 
-/// `finish()` was called before the body returned a value.
+/// The error of an operation whose `finish()` was called before the body returned a value.
 struct FinishedWithoutValue: Error, CustomStringConvertible {
   var description: String { "finish() was called before the operation had its value." }
 }

@@ -1,6 +1,6 @@
-/// The state of a ``ResultOperation`` besides its body, whatever the type of its value.
+/// The state of a ``ResultOperation`` except for its body, independent of the type of its value.
 ///
-/// Guarded by the lock of the operation: `AdvancedCore` refers to it, and so does the operation itself.
+/// The lock of the operation guards it. `AdvancedCore` and the operation refer to it.
 final class ResultWork: @unchecked Sendable {
   // Sendable: the variables are only used with the operation's lock held.
 
@@ -26,17 +26,19 @@ final class ResultWork: @unchecked Sendable {
 
   /// Nil for most operations.
   private(set) var extra: ResultExtra?
-  /// Made with the operation, and not used yet.
+  /// The task that was created with the operation and isn't used yet.
   var captured: CapturedTask?
   var task: Task<Void, Never>?
-  /// The value that the body or the journal has given.
+  /// The value from the body or the journal.
   ///
-  /// Of no type: an optional of a type that isn't known before it runs is looked up at each access,
-  /// 300 instructions (callgrind).
+  /// The property is type-erased: each access to an optional whose type isn't known at compile time would
+  /// look up the type, 300 instructions (callgrind).
   var output: (any Sendable)?
-  /// The wait between two attempts or rounds; nil while there is none.
+  /// The current wait between two attempts or rounds; nil if there is none.
   var pause: OperationPause?
-  /// When the body began, in nanoseconds of the environment's clock; a `Duration` takes 16 bytes.
+  /// The time at which the body began, in nanoseconds of the environment's clock.
+  ///
+  /// A `Duration` would take 16 bytes.
   private var beginning = Int64.min
   /// Whether the body won't run any more, and has been released.
   private(set) var isReleased = false
@@ -46,19 +48,19 @@ final class ResultWork: @unchecked Sendable {
     if let retry { extra = ResultExtra(retry: retry) }
   }
 
-  /// The beginning of the body; nil before.
+  /// The time at which the body began; nil before that.
   var begin: Duration? { beginning == .min ? nil : .nanoseconds(beginning) }
 
-  /// The body begins.
+  /// Records that the body begins.
   ///
-  /// - Returns: The task that was captured for it, if any.
+  /// - Returns: The task that was captured for the body, if any.
   func bodyBegins(at time: Int64) -> CapturedTask? {
     beginning = time
     return captured.take()
   }
 
-  /// Sets the predecessors, and keeps what a subclass may have chosen that overrides the designated
-  /// initializer.
+  /// Sets the predecessors, and keeps the retry policy and the journal, which a subclass may have chosen by
+  /// overriding the designated initializer.
   func receive(from predecessors: [AdvancedOperation], recovering: Bool) {
     extra = ResultExtra(
       retry: extra?.retry,
@@ -87,7 +89,7 @@ final class ResultWork: @unchecked Sendable {
     let output: (any Sendable)?
   }
 
-  /// Takes out what isn't needed any more, to be released without the lock.
+  /// Takes out the objects that aren't needed any more, so that the caller releases them without the lock.
   ///
   /// - Parameter keepsOutput: Whether the operation has succeeded, so that its value may be read.
   /// - Returns: The objects.

@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// An operation that makes another one, and makes it again when that fails, as a policy says.
+/// An operation that runs another operation, and a new one if that fails, by a retry policy.
 ///
 /// ```swift
 /// let upload = RetryOperation(retry: .exponential(.seconds(1)).jittered().attempts(5)) {
@@ -12,12 +12,12 @@ import CoreOperations
 /// queue.addOperation(upload)
 /// ```
 ///
-/// Use it for whole operations, with their conditions, claims and observers, groups included; to
-/// run one async body again, `retry:` of ``ResultOperation`` costs less.
+/// Use it to repeat whole operations, including groups, with their conditions, claims and observers. To
+/// repeat one async body, `retry:` of ``ResultOperation`` costs less.
 ///
-/// Where the attempts are instances of ``ResultOperation``, the retry operation is one as well: its
-/// ``ResultOperation/value`` is that of the attempt that succeeded, and `then` and `after:` take
-/// it.
+/// If the attempts are instances of ``ResultOperation``, the retry operation is one as well. Its
+/// ``ResultOperation/value`` is the value of the attempt that succeeded, and you can use it with `then` and
+/// `after:`.
 ///
 /// ```swift
 /// let page = RetryOperation(name: "page", retry: .immediate.attempts(3)) { attempt in
@@ -26,40 +26,46 @@ import CoreOperations
 /// let length = page.then { text in text.count }
 /// ```
 ///
-/// An attempt has ended when its operation, and all that this has produced, are quiet. The policy is
-/// asked about the operation alone: an attempt that succeeded isn't repeated because something that
-/// it has produced failed. Give that a retry policy of its own. Its failure is an error of the retry
-/// operation.
+/// An attempt ends when its operation and all operations that it has produced are idle. The outcome of an
+/// attempt is the outcome of its operation alone:
 ///
-/// - One that succeeded ends the retry operation without an error.
-/// - One that was skipped and would have given a value ends it as skipped; one of another kind ends
-///   it without an error.
-/// - One that failed, or that was cancelled by other code, is a failed attempt: the policy gets its
-///   error (the root cause; an ``OperationTimeout`` if it took too long, `CancellationError` after a
-///   plain cancel, an ``OperationFailure`` when there are several) and says whether and when another one follows.
-///   When the policy gives up, the errors of the attempts are errors of the retry operation, each
-///   with the origin ``OperationFailure/Origin/attempt(_:_:)``; of many, those of the first and the
-///   last 8.
+/// - An attempt that succeeds ends the retry operation without an error.
+/// - A skipped attempt ends the retry operation as skipped if the closure returns a ``ResultOperation``.
+///   Otherwise the retry operation ends without an error.
+/// - An attempt that fails, or that other code cancels, is a failed attempt. The policy gets its error, and
+///   decides whether and when another attempt follows.
 ///
-/// Attempts take no slot of the queue that the retry operation is in; it keeps its own, and its
-/// claims, until the end, or until an attempt has failed if the policy is
-/// ``RetryPolicy/releasingSlot()``. The progress of an attempt is that of the retry operation. A
-/// cancel cancels the attempt that is going on with the same reason, or ends the wait for the next
-/// one.
+/// The policy gets the root cause of the failure. The error is an ``OperationTimeout`` if the attempt took
+/// too long, and `CancellationError` after a cancel without a reason. If there are several root causes, the
+/// error is an ``OperationFailure``.
+///
+/// If the policy gives up, the retry operation fails with the errors of the attempts, each with the origin
+/// ``OperationFailure/Origin/attempt(_:_:)``. Of many attempts, it keeps the errors of the first 8 and the
+/// last 8.
+///
+/// If an operation that an attempt has produced fails, the attempt isn't repeated. Give such an operation its
+/// own retry policy. Its failure is an error of the retry operation.
+///
+/// Attempts take no slot of the retry operation's queue. The retry operation keeps its slot and its claims
+/// until it ends. If its policy is ``RetryPolicy/releasingSlot()``, it releases both after each failed
+/// attempt.
+///
+/// The progress of an attempt is the progress of the retry operation. A cancel of the retry operation cancels
+/// the current attempt with the same reason, or ends the wait for the next attempt.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
   private let own = OperationRounds(passingProgress: true)
   private let policy: RetryPolicy
 
-  /// Creates an operation whose attempts give a value.
+  /// Creates an operation whose attempts return a value.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - policy: Whether and when another attempt follows a failed one.
-  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in
-  ///     no queue yet, which is run with its predecessors that are in none either. Called in a
-  ///     task, without a lock held, with the task-locals of the task that created the retry
-  ///     operation. Released when that has finished.
+  ///   - name: The name of the operation.
+  ///   - policy: The policy that decides whether and when another attempt follows a failed one.
+  ///   - make: A closure that gets the number of the attempt, 1 for the first, and returns a new operation
+  ///     for it, which isn't in a queue yet. Predecessors that aren't in a queue run with the operation. The
+  ///     closure is called in a task, without a lock held, with the task-locals of the task that created the
+  ///     retry operation. It is released when the retry operation has finished.
   public convenience init(
     name: String? = nil,
     retry policy: RetryPolicy,
@@ -68,15 +74,15 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
     self.init(name, policy) { MadeOperation(giving: make($0)) }
   }
 
-  /// Creates an operation whose attempts give no value: operations of any kind.
+  /// Creates an operation whose attempts are operations of any kind and return no value.
   ///
   /// - Parameters:
-  ///   - name: What the operation is called.
-  ///   - policy: Whether and when another attempt follows a failed one.
-  ///   - make: Gets the number of the attempt, 1 for the first; returns a new operation for it, in
-  ///     no queue yet, which is run with its predecessors that are in none either. Called in a
-  ///     task, without a lock held, with the task-locals of the task that created the retry
-  ///     operation. Released when that has finished.
+  ///   - name: The name of the operation.
+  ///   - policy: The policy that decides whether and when another attempt follows a failed one.
+  ///   - make: A closure that gets the number of the attempt, 1 for the first, and returns a new operation
+  ///     for it, which isn't in a queue yet. Predecessors that aren't in a queue run with the operation. The
+  ///     closure is called in a task, without a lock held, with the task-locals of the task that created the
+  ///     retry operation. It is released when the retry operation has finished.
   @_disfavoredOverload
   public convenience init(
     name: String? = nil,
@@ -107,7 +113,7 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
         return .failure(BodyFailure(own: failures.own, produced: failures.produced))
       }
       if failures.produced.isEmpty { return .success(try made.value()) }
-      // The attempt itself was good, and repeating it would do its work twice.
+      // The attempt itself succeeded, and repeating it would do its work twice.
       throw BodyFailure(
         elements: failures.produced.map { $0.within(.attempt(number)) }
       )
