@@ -1,26 +1,26 @@
 import CoreOperations
 
-/// What was found when one operation was looked at, and where to look next.
+/// A reason why one operation waits, and the operations to examine next.
 ///
-/// Most findings only lead to others. The words are for those that are shown.
+/// The text is created only for the findings that are shown, because most findings only lead to others.
 struct Finding {
   typealias Cause = OperationExplanation.Cause
 
   let operation: Operation
   let kind: Cause.Kind
-  /// The text without what differs from operation to operation.
+  /// A closure that returns the text without the parts that differ between operations.
   var words: () -> String
-  /// The same without the texts of errors, if it has any.
+  /// A closure that returns the text without the texts of errors; nil if there are no errors in it.
   var wordsWithoutErrors: (() -> String)?
-  /// What has to happen, of an operation or several, whose names it gets.
+  /// A closure that describes the action that ends the wait, for the names of one operation or several.
   let remedy: ((String) -> String)?
   var duration: Duration?
   var isDurationShown = true
   let requirement: String?
   var error: (any Error)?
-  /// The end of the text, behind the duration.
+  /// The end of the text, after the duration.
   var ending = ""
-  /// The operations that the cause comes down to.
+  /// The operations that are the reason of the wait.
   let next: [Operation]
 
   var cause: Cause {
@@ -47,8 +47,7 @@ struct Finding {
     return finding
   }
 
-  /// What equal causes of several operations have in common; nil for a cause that only one operation
-  /// can have.
+  /// The key that equal causes of several operations share; nil for a cause that only one operation can have.
   var key: Key? {
     switch kind.traits.scope {
     case .operation: nil
@@ -57,7 +56,7 @@ struct Finding {
     }
   }
 
-  /// The words, unless the operations that it waits for say as much.
+  /// The text, or only the requirement if `next` identifies the cause.
   private var commonWords: String {
     switch kind {
     case .dependency, .group, .children, .awaiting, .prerequisite:
@@ -73,14 +72,14 @@ struct Finding {
   }
 }
 
-/// An error that says when something will be possible again.
+/// An error whose description contains the time of the next possible start.
 protocol TimedError: Error {
-  /// The description without the time, which is another one in each such error.
+  /// The description without the time, which differs between such errors.
   var descriptionWithoutTime: String { get }
 }
 
 extension Error {
-  /// The description, without the times in it.
+  /// The description of the error without times.
   fileprivate var withoutTimes: String {
     var (names, error): (String, any Error) = ("", self)
     while let condition = error as? OperationConditionError {
@@ -92,7 +91,7 @@ extension Error {
 }
 
 extension [Finding] {
-  /// The numbers of the findings that have an equal cause, in the order of the first of each.
+  /// The indices of the findings with equal causes, in the order of the first of each group.
   var groups: [[Int]] {
     var places: [Finding.Key: Int] = [:]
     var groups: [[Int]] = []
@@ -108,12 +107,12 @@ extension [Finding] {
     return groups
   }
 
-  /// The one cause of findings that have an equal one.
+  /// The common cause of findings with equal causes.
   func cause(of group: [Int]) -> Finding.Cause {
     let first = self[group[0]]
     var cause = first.cause
     if group.count == 1 { return cause }
-    // Two conditions of one operation may have the same name.
+    // An operation may have two conditions with the same name, and is listed once.
     for number in group.dropFirst() where cause.operations.last != self[number].operation {
       cause.operations.append(self[number].operation)
     }
@@ -122,27 +121,28 @@ extension [Finding] {
   }
 }
 
-/// Follows causes from operation to operation, each looked at once, to what is at the root of them.
+/// A search that follows causes from operation to operation to the root causes, and examines each operation
+/// once.
 struct ExplanationSearch {
   typealias Cause = OperationExplanation.Cause
 
   private struct Node {
     let operation: Operation
-    /// Where it was come from: a node, and which of its findings.
+    /// The node and its finding through which the search reached this node; nil for a start.
     let parent: (node: Int, finding: Int)?
     var findings: [Finding] = []
-    /// The nodes that its findings lead to.
+    /// The nodes to which the findings lead.
     var next: [Int] = []
   }
 
   private var nodes: [Node] = []
   private var places: [ObjectIdentifier: Int] = [:]
-  /// False if no operation was reached twice, and none has children that wait for its start.
+  /// Whether an operation was reached twice, or has children that wait for its start.
   private var mayHaveCycle = false
 
-  /// Looks at some operations, and at all that keeps them.
+  /// Examines operations, and all operations for which they wait.
   ///
-  /// - Complexity: O(v + e), v the number of operations that are reached and e that of their waits.
+  /// - Complexity: O(v + e), v the number of operations that are reached and e the number of their waits.
   init(from starts: [Operation], showsErrors: Bool = true) {
     for operation in starts { _ = place(operation, parent: nil) }
     var index = 0
@@ -172,9 +172,9 @@ struct ExplanationSearch {
     return nodes.count - 1
   }
 
-  // MARK: What was found
+  // MARK: Causes
 
-  /// What keeps some of the operations themselves: as many causes as are wanted.
+  /// The direct causes of operations, up to a limit.
   func causes(of operations: [Operation], limit: Int) -> [Cause] {
     let findings = operations.flatMap { operation in
       places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
@@ -182,7 +182,7 @@ struct ExplanationSearch {
     return findings.groups.prefix(limit).map { findings.cause(of: $0) }
   }
 
-  /// What keeps some of the operations themselves, the longest causes first, and the number of all causes.
+  /// The direct causes of operations, the longest first and up to a limit, and the number of all causes.
   func longestCauses(of operations: [Operation], limit: Int) -> (causes: [Cause], count: Int) {
     let findings = operations.flatMap { operation in
       places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
@@ -193,33 +193,35 @@ struct ExplanationSearch {
     return (order.prefix(limit).map { findings.cause(of: groups[$0]) }, groups.count)
   }
 
-  /// The kind of the first cause that keeps an operation.
+  /// The kind of the first direct cause of an operation.
   func kind(of operation: Operation) -> Cause.Kind? {
     places[ObjectIdentifier(operation)].flatMap { nodes[$0].findings.first?.kind }
   }
 
-  /// A cause that leads nowhere else.
+  /// A cause that doesn't lead to another operation.
   struct Root {
     let cause: Cause
-    /// The nodes that are kept by it.
+    /// The nodes with this cause.
     fileprivate let nodes: [Int]
   }
 
-  /// Root causes, and the number of all that there are.
+  /// Some root causes, and the number of all root causes.
   struct Roots {
     var roots: [Root]
     var count: Int
   }
 
-  /// The root causes, what doesn't go by itself first, then what is nearer.
+  /// The root causes.
+  ///
+  /// Causes that don't end by themselves come first, then the nearer ones.
   ///
   /// - Parameters:
-  ///   - limit: The number of causes, at most. With a limit, a cycle is looked for on the ways to
-  ///     these, and where no root cause is reached; otherwise everywhere.
-  ///   - size: The number of operations for which each operation stands. If it is given, the causes
-  ///     to which most operations lead come first.
-  ///   - select: Decides which causes are wanted; nil for all.
-  /// - Returns: The causes, and the number of all.
+  ///   - limit: The number of causes, at most. With a limit, the search for a cycle covers the ways to these
+  ///     causes and the nodes that reach no root cause. Otherwise it covers all nodes.
+  ///   - size: Returns the number of operations that an operation represents. If it is given, the causes to
+  ///     which most operations lead come first.
+  ///   - select: Returns for each cause whether it is wanted; nil for all causes.
+  /// - Returns: The causes, and the number of all causes.
   func roots(
     limit: Int,
     counting size: ((Operation) -> Int)? = nil,
@@ -245,7 +247,7 @@ struct ExplanationSearch {
     let ends = groups.prefix(limit).map { found[$0[0]].node }
     var cycle = cycle(near: limit < .max ? ends : nil)
     if let members = (cycle?.cause.involved).map(Set.init), !members.isEmpty {
-      // To add what is in a cycle to a queue is of no use.
+      // Adding a member of a cycle to a queue doesn't end the cycle, so that cause is left out.
       groups = groups.compactMap { group in
         let left = group.filter { number in
           let (node, finding) = found[number]
@@ -263,7 +265,7 @@ struct ExplanationSearch {
       )
     }
     if let isWanted = select(sightings) {
-      // The library ends cycles when they begin.
+      // A selection leaves out cycles, because the library ends cycles when they begin.
       cycle = nil
       groups = zip(groups, isWanted).compactMap { $1 ? $0 : nil }
     }
@@ -274,8 +276,9 @@ struct ExplanationSearch {
     return Roots(roots: (cycle.map { [$0] } ?? []) + others, count: count)
   }
 
-  /// The number of operations that lead to each node, each counted for one node, to which its first wait
-  /// leads.
+  /// The number of operations that lead to each node.
+  ///
+  /// Each operation is counted for one node, to which its first wait leads.
   ///
   /// - Complexity: O(v), where the exact numbers of all nodes take O(v · (v + e)).
   private func loads(_ size: (Operation) -> Int) -> [Int] {
@@ -296,7 +299,7 @@ struct ExplanationSearch {
     return loads
   }
 
-  /// Which of some operations wait because of others that have each root cause, directly or not.
+  /// The operations that wait, directly or indirectly, for operations with each root cause.
   func waiting(for roots: some Sequence<Root>, among operations: [Operation]) -> [[Operation]] {
     let search = BackwardSearch(nodes.map(\.next))
     let members = operations.compactMap { places[ObjectIdentifier($0)] }
@@ -307,7 +310,7 @@ struct ExplanationSearch {
     }
   }
 
-  /// The way from where the search began to a root cause, both included.
+  /// The way from a start of the search to a root cause, both included.
   func path(to root: Root) -> [Cause] {
     var path = [root.cause]
     var next = nodes[root.nodes[0]].parent
@@ -318,7 +321,7 @@ struct ExplanationSearch {
     return path.reversed()
   }
 
-  /// The way to a root cause from the operation that is farthest from it, without the root cause.
+  /// The way to a root cause from the farthest operation, without the root cause.
   func longestWay(to root: Root) -> [Cause] {
     var way: [Cause] = []
     var steps = BackwardSearch(nodes.map(\.next)).steps(to: root.nodes)
@@ -332,10 +335,10 @@ struct ExplanationSearch {
     return way
   }
 
-  /// A cycle that keeps some of the operations, or from which nothing else can be reached.
+  /// A cycle that keeps some of the operations from running, or from which the search reaches nothing else.
   ///
-  /// - Parameter ends: Nodes on the ways to which it is looked for, besides those that lead to no root
-  ///   cause; nil to look at all of them.
+  /// - Parameter ends: Nodes. The search covers the ways to them, and the nodes that lead to no root cause;
+  ///   nil to search all nodes.
   /// - Returns: The cycle; nil if none was found.
   private func cycle(near ends: [Int]?) -> Root? {
     guard mayHaveCycle else { return nil }
@@ -351,8 +354,9 @@ struct ExplanationSearch {
     return cycleOfFindings() ?? cycleOfNeeds(from: starts)
   }
 
-  /// A cycle of operations each of which needs the next one, whatever else keeps them: also of some
-  /// that are in no queue yet.
+  /// A cycle of operations each of which needs the next one.
+  ///
+  /// The operations may wait for other reasons as well, and some of them may not be in a queue yet.
   ///
   /// - Complexity: O(v + e).
   private func cycleOfNeeds(from starts: some Sequence<Int>) -> Root? {
@@ -360,7 +364,7 @@ struct ExplanationSearch {
     var seen: Set<Int> = []
     var attempts = 0
     for start in starts where attempts < 16 {
-      // An operation that waits behind a cycle leads to one that is in it.
+      // An operation that waits because of a cycle leads to an operation in the cycle.
       var next: Int? = start
       var last: Int?
       while let here = next, !outlook.canHappen(.end(nodes[here].operation)) {
@@ -371,7 +375,7 @@ struct ExplanationSearch {
       guard let last else { continue }
       attempts += 1
       let operation = nodes[last].operation
-      // The cycle is shorter to read where it keeps the operation from its start already.
+      // The cycle is shorter to read if it keeps the operation from its start.
       let cycle =
         outlook.canHappen(.start(operation)) ? nil : WaitSearch.cycle(through: .start(operation))
       if let cycle = cycle ?? WaitSearch.cycle(through: .end(operation)) {
@@ -381,7 +385,7 @@ struct ExplanationSearch {
     return nil
   }
 
-  /// A cycle, if there are operations from which nothing but a cycle can be reached.
+  /// A cycle; nil if the search reaches an end from every node.
   private func cycleOfFindings() -> Root? {
     let isFree = BackwardSearch(nodes.map(\.next)).leading(
       to: nodes.indices.filter { index in
@@ -397,13 +401,15 @@ struct ExplanationSearch {
   }
 }
 
-/// Finds the nodes of a graph that lead to some of them.
+/// A search for the nodes of a graph that lead to given nodes.
 private struct BackwardSearch {
-  /// The nodes that lead to each node in one step: those of a node are between its start and the next.
+  /// The sources of the edges to each node.
+  ///
+  /// The sources for one node are between its start and the next start.
   private var sources: [Int]
   private var starts: [Int]
 
-  /// - Complexity: O(v + e), as is each search.
+  /// - Complexity: O(v + e), and each search as well.
   init(_ next: [[Int]]) {
     starts = [Int](repeating: 0, count: next.count + 1)
     for nodes in next { for node in nodes { starts[node + 1] += 1 } }
@@ -418,7 +424,7 @@ private struct BackwardSearch {
     }
   }
 
-  /// The nodes that are some nodes or lead to them, the nearest first, each with the next one on its way.
+  /// The given nodes and the nodes that lead to them, the nearest first, each with the next node on its way.
   func steps(to ends: [Int]) -> [(node: Int, next: Int?)] {
     var isReached = [Bool](repeating: false, count: starts.count - 1)
     for end in ends { isReached[end] = true }
@@ -435,7 +441,7 @@ private struct BackwardSearch {
     return steps
   }
 
-  /// Which nodes are some nodes or lead to them.
+  /// Returns for each node whether it is one of the given nodes or leads to one.
   func leading(to ends: [Int]) -> [Bool] {
     var isReached = [Bool](repeating: false, count: starts.count - 1)
     for end in ends { isReached[end] = true }
@@ -451,14 +457,15 @@ private struct BackwardSearch {
 }
 
 extension OperationExplanation.Cause {
-  /// The cause of all that are in a cycle.
+  /// The cause of the operations in a cycle.
   ///
-  /// - Parameter members: The operations along it, beginning and ending with the same.
-  /// - Returns: The cause, which is about the first of them.
+  /// - Parameter members: The operations along the cycle, which begin and end with the same operation.
+  /// - Returns: The cause, for the first operation.
   static func cycle(_ members: [Operation]) -> Self {
     let names = members.map(\.label)
     let path = names.joined(separator: " → ")
-    // A cycle that isn't in queues yet would only be cancelled there.
+    // If some members aren't in a queue, adding them would only end in a cancel. A wait has to be removed
+    // instead.
     let isInQueues = members.allSatisfy { member in
       !member.currentWaits.contains { if case .enqueueing = $0.kind { true } else { false } }
     }
@@ -476,7 +483,7 @@ extension OperationExplanation.Cause {
 }
 
 extension Array where Element: Operation {
-  /// The names of the first few, and how many more there are.
+  /// The names of the first few operations, and the number of the others.
   var names: String {
     let text = prefix(4).map(\.label).joined(separator: ", ")
     return count > 4 ? "\(text) and \(count - 4) more" : text
@@ -484,7 +491,7 @@ extension Array where Element: Operation {
 }
 
 extension [String] {
-  /// The first few, and how many more there are.
+  /// The first few strings, and the number of the others.
   package var briefList: String {
     let text = prefix(4).joined(separator: ", ")
     return count > 4 ? "\(text) and \(count - 4) more" : text

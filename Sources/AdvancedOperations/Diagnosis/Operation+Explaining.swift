@@ -1,21 +1,21 @@
 public import CoreOperations
 
 extension Operation {
-  /// Why the operation isn't running, or doesn't go on.
+  /// Explains why the operation isn't running, or doesn't continue.
   ///
-  /// Follows what it waits for from operation to operation, across queues, to what is at the root
-  /// of it. Can be called at any time from any thread; user code (names) is called without a lock
-  /// held.
+  /// The explanation follows the waits from operation to operation, across queues, to the root causes. You
+  /// can call the method at any time from any thread. It calls code of the program, such as an override of
+  /// `name`, without a lock held.
   ///
   /// ```swift
   /// if store.state < .executing { print(store.explain()) }
   /// ```
   ///
-  /// For every operation, ``BlockOperation`` included; more is known of an ``AdvancedOperation``.
+  /// The method explains every operation, including a ``BlockOperation``. An ``AdvancedOperation`` provides
+  /// more information.
   ///
-  /// - Returns: A value that doesn't change any more.
-  /// - Complexity: O(v + e), v the number of operations that are in the way and e that of their
-  ///   waits.
+  /// - Returns: The explanation as a value, which doesn't change any more.
+  /// - Complexity: O(v + e), v the number of operations that are in the way and e the number of their waits.
   public final func explain() -> OperationExplanation {
     let search = ExplanationSearch(from: [self])
     let causes = search.causes(of: [self], limit: .max)
@@ -33,7 +33,8 @@ extension Operation {
     )
   }
 
-  /// Where the operation is in its life, in words.
+  /// The state of the operation in words, whether it was cancelled before its outcome, and the text about its
+  /// end.
   private final var describedState: (words: String, wasCancelled: Bool, end: String?) {
     guard let advanced = self as? AdvancedOperation else {
       let state = stateOfPlain
@@ -55,7 +56,8 @@ extension Operation {
     _ path: [OperationExplanation.Cause]
   ) -> [String] {
     var lines = ["\(begin) \(causes.map(\.text).joined(separator: "; "))"]
-    // A cycle that the operation itself is in isn't among its own causes.
+    // The first cause on the path is left out, because the first line contains it. A cycle isn't in the first
+    // line.
     let way = path.first?.kind == .cycle ? path[...] : path.dropFirst()
     let home = homeQueue
     func line(_ cause: OperationExplanation.Cause) -> String {
@@ -74,12 +76,12 @@ extension Operation {
 }
 
 extension AdvancedOperation {
-  /// How many callers share the operation; nil if none do.
+  /// The remark about callers who share the operation; nil if there are none.
   fileprivate final var remarkOfCallers: String? { withCore({ $0.extra?.remark })?() }
 }
 
 extension Operation {
-  /// The queue that the operation is in, or the one that its outermost group is in.
+  /// The queue of the operation, or the queue of its outermost group.
   package final var homeQueue: OperationQueue? {
     var outermost = self
     while let parent = (outermost as? AdvancedOperation)?.parent { outermost = parent }
@@ -91,12 +93,13 @@ extension OperationExplanation.Cause {
   /// A line of text about the cause.
   ///
   /// - Parameters:
-  ///   - home: The queue that is explained, or that of the operation that is; nil if it is in none.
-  ///   - namesQueue: Whether queues are named even if there is no such queue.
-  /// - Returns: What is kept, with its queue if that is another one, and the cause.
+  ///   - home: The queue that is explained, or the queue of the explained operation; nil if the operation
+  ///     isn't in a queue.
+  ///   - namesQueue: Whether the line names queues even if `home` is nil.
+  /// - Returns: The names of the waiting operations, with their queues if these aren't `home`, and the cause.
   func line(seenFrom home: OperationQueue?, namesQueue: Bool = false) -> String {
     func end(_ name: String, _ operation: Operation) -> String {
-      // A cause that is about a queue names it.
+      // The text of a cause about a queue already names the queue.
       guard kind.traits.scope != .queue, namesQueue || home != nil,
         let queue = operation.homeQueue, queue !== home
       else { return name }
@@ -114,7 +117,7 @@ extension OperationExplanation.Cause {
 }
 
 extension [ExplanationSearch.Root] {
-  /// What has to happen, each thing once.
+  /// The line with the remedies, each of them once; empty if there are none.
   var neededLine: [String] {
     var seen: Set<String> = []
     let remedies = compactMap(\.cause.remedy).filter { seen.insert($0).inserted }
@@ -134,10 +137,10 @@ extension AdvancedOperation.State {
 }
 
 extension OperationQueue {
-  /// What the queue does, and why what waits in it waits.
+  /// Explains what the queue does, and why its operations wait.
   ///
-  /// The text has a line for the queue, one for what is executing, and one for each cause that is
-  /// at the root of waits, with how many operations wait because of it.
+  /// The text has a line for the queue, and a line for each root cause with the number of operations that
+  /// wait because of it. An operation that is executing is a root cause.
   ///
   /// ```swift
   /// print(queue.explain())
@@ -146,9 +149,9 @@ extension OperationQueue {
   /// // needed: backup has to finish (its async body may be waiting for a timer, …)
   /// ```
   ///
-  /// - Returns: A value that doesn't change any more.
-  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e
-  ///   that of their waits.
+  /// - Returns: The explanation as a value, which doesn't change any more.
+  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of these, and e the
+  ///   number of their waits.
   public final func explain() -> OperationExplanation { explanation(limit: .max) }
 
   /// Explains why operations of the queue wait, with a limited number of causes.
@@ -168,12 +171,12 @@ extension OperationQueue {
   /// With a limit, the search for a cycle covers the ways to these causes and the operations that have no
   /// other cause. `explain()` covers all operations.
   ///
-  /// - Parameter limit: The number of causes, at most; in ``OperationExplanation/causes``, in
+  /// - Parameter limit: The largest number of causes in ``OperationExplanation/causes``, in
   ///   ``OperationExplanation/rootCauses``, and in the text.
-  /// - Returns: A value that doesn't change any more.
+  /// - Returns: The explanation as a value, which doesn't change any more.
   /// - Precondition: The limit is at least 1.
-  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of those, and e
-  ///   that of their waits.
+  /// - Complexity: O(v + e), v the number of operations in the queue and in the way of these, and e the
+  ///   number of their waits.
   public final func explain(limit: Int) -> OperationExplanation {
     if limit < 1 {
       trap(
@@ -184,7 +187,7 @@ extension OperationQueue {
     return explanation(limit: limit)
   }
 
-  /// The name of the queue, and the settings that keep operations from their start.
+  /// The name of the queue, and the settings that may keep its operations from starting.
   final var heading: String {
     let slots = maxConcurrentOperationCount
     let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= slots ? "limit \(slots)" : nil]

@@ -3,7 +3,7 @@ import CoreOperations
 extension Operation {
   typealias Cause = OperationExplanation.Cause
 
-  /// What keeps this operation, seen from itself.
+  /// The direct reasons why this operation waits or is still executing.
   final func findings() -> [Finding] {
     if let advanced = self as? AdvancedOperation { return advanced.advancedFindings() }
     if hasUnreportedEnd {
@@ -24,7 +24,7 @@ extension Operation {
     return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
   }
 
-  /// What one does that nothing visible keeps from its end.
+  /// The finding for an operation without a known wait.
   private final var plainExecutingFinding: Finding {
     let remedy = { (name: String) in "\(name) has to finish" }
     guard let call = callWithoutEnd else {
@@ -41,13 +41,15 @@ extension Operation {
     )
   }
 
-  /// What is known of the end of one that has no outcome.
+  /// The text about the end of an operation that doesn't have an outcome.
   final var endInWords: String {
     let reason = cancellationReason.map { ": \($0.inOneLine)" } ?? ""
     return isCancelled ? ": cancelled\(reason)" : ""
   }
 
-  /// What keeps this operation; the words are read when they are needed.
+  /// Creates a finding about this operation.
+  ///
+  /// The words are evaluated when they are needed.
   final func finding(
     _ kind: Cause.Kind,
     _ words: @autoclosure @escaping () -> String,
@@ -69,23 +71,23 @@ extension Operation {
 }
 
 extension AdvancedOperation {
-  /// What is read of the operation, under its lock in one step, and when that was.
+  /// A snapshot of the operation, taken under its lock in one step, with the time of the snapshot.
   private struct Look {
     let state: State
     let machine: OperationStateMachine
     let hasClaims: Bool
     let times: StateTimes
     let openConditions: [any OperationCondition]
-    /// For how long there was no progress; nil if that isn't measured.
+    /// The time since the last progress; nil if it isn't measured.
     let idleTime: Duration?
     let now: Duration
 
-    /// For how long it has done what it began at a time, if that is known.
+    /// The duration of an activity that began at a time; nil if the time isn't known.
     func duration(since begin: Duration?) -> Duration? {
       begin.map { max(now.saturatingSubtracting($0), .zero) }
     }
 
-    /// How long it takes until a time.
+    /// The duration from the snapshot to a later time.
     func left(until end: Duration) -> Duration { max(end.saturatingSubtracting(now), .zero) }
   }
 
@@ -132,13 +134,13 @@ extension AdvancedOperation {
     }
   }
 
-  /// Whether it was ever at its work, if its outcome doesn't say that.
+  /// A remark about an operation that never executed, unless its outcome implies that.
   final var remarkOfEnd: String {
     guard let outcome, outcome.failure != nil, !hasStarted else { return "" }
     return " without having run"
   }
 
-  /// What the value came from, if that isn't the body; as the end of a sentence.
+  /// The source of the value if it isn't the body, as the end of a sentence.
   final var textOfSource: String { isFromJournal ? ", with the value from its journal" : "" }
 
   private func journalFinding(_ text: String, for duration: Duration? = nil) -> Finding {
@@ -188,7 +190,7 @@ extension AdvancedOperation {
     return [executing]
   }
 
-  /// What its code waits for, or what keeps its next attempt from its turn.
+  /// The waits of the operation's code, or the waits for the slot and the claims of its next attempt.
   private func attemptFindings(_ look: Look) -> [Finding] {
     var findings = turnFindings(look)
     guard let pause, let attempt = pause.nextAttempt, pause.turn != nil, pause.end <= look.now
@@ -204,7 +206,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// What a body may be waiting for of which nothing is known here.
+  /// A hint about waits of the body that the library can't see.
   private static func hint(_ look: Look, isAsync: Bool) -> String {
     guard look.machine.hasBody else { return "" }
     guard isAsync else { return " (its execute() has not returned)" }
@@ -232,7 +234,7 @@ extension AdvancedOperation {
     }
   }
 
-  /// What keeps it from its start.
+  /// The findings that keep the operation from starting.
   private func queueFindings(_ look: Look) -> [Finding] {
     let findings = turnFindings(look)
     if !findings.isEmpty { return findings }
@@ -240,12 +242,12 @@ extension AdvancedOperation {
     return [finding(.worker, "is about to start")]
   }
 
-  /// What keeps it from its turn, each wait in words.
+  /// The findings about the waits for the queue, a slot and the claims.
   private func turnFindings(_ look: Look) -> [Finding] {
     let duration = look.duration(since: pause?.end ?? look.times.ready ?? look.times.claiming)
     return waitsInDetail.flatMap { wait -> [Finding] in
       if case .enqueueing = wait.kind {
-        // Its group adds it, when that has started.
+        // The group adds the operation when the group has started.
         let waits = layerWaits(.connections)
         if let parent, !waits.isEmpty, !waits.contains(where: \.isCurrent) {
           return [finding(.worker, "is about to be started by \(parent.label)")]
@@ -253,7 +255,7 @@ extension AdvancedOperation {
         return (waits.isEmpty ? [wait] : waits).map { finding($0) }
       }
       if case .readiness = wait.kind, look.hasClaims {
-        // They have become free, and it hasn't been asked again.
+        // The claims have become available, and the queue hasn't checked the operation again yet.
         let text = pause == nil ? "is about to start" : "is about to go on"
         return [finding(.worker, text)]
       }
@@ -262,9 +264,8 @@ extension AdvancedOperation {
   }
 }
 
-/// An operation whose user ends it with a call of its own, and not with `finish()`; explanations
-/// name that.
+/// An operation that the program ends with another call than `finish()`, which explanations name.
 package protocol EndsByOwnCall: AdvancedOperation {
-  /// The call, as in `release()`.
+  /// The call, for example `release()`.
   var endingCall: String { get }
 }

@@ -1,6 +1,6 @@
 public import CoreOperations
 
-/// Why an operation isn't running, or doesn't go on: a value, and text for a terminal.
+/// A value that explains why an operation isn't running or doesn't continue, with a text for a terminal.
 ///
 /// ```swift
 /// print(store.explain())
@@ -10,111 +10,116 @@ public import CoreOperations
 /// // needed: backup has to finish (its async body may be waiting for a timer, …)
 /// ```
 ///
-/// The text has one line for each cause, from the operation itself to the cause that is at the root
-/// of it, and ends with what has to happen. Of an operation that has finished it says how, with all
-/// that went wrong. Operations go on while they are looked at: each line is as it was when that
-/// operation was looked at.
+/// The text has one line for each cause, from the operation itself to the root cause. It ends with the
+/// actions that end the wait. For an operation that has finished, the text contains the outcome with all
+/// errors.
 ///
-/// An explanation keeps the operations that it names alive.
+/// Operations keep running while the explanation is created. Each line describes an operation at the moment
+/// at which the explanation read it.
+///
+/// An explanation retains the operations that it names.
 public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible {
-  /// Something that keeps an operation from starting or from going on.
+  /// A reason why an operation doesn't start or doesn't continue.
   public struct Cause: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of thing it is.
+    /// The kind of a cause.
     ///
     /// Later versions may add cases, so a `switch` needs an `@unknown default`.
     @nonexhaustive
     public enum Kind: Sendable, Hashable, CaseIterable {
-      /// It waits with others in a cycle.
+      /// The operation is in a cycle of operations that wait for each other.
       case cycle
-      /// Its `execute()` has returned, and `finish()` was not called.
+      /// The `execute()` of the operation has returned, and `finish()` wasn't called.
       ///
-      /// Or the `start()` or `main()` of a class with an `isFinished` of its own has returned, and
-      /// the class hasn't reported the end.
+      /// The kind also applies if a class overrides `isFinished`, and its `start()` or `main()` has returned
+      /// without reporting the end.
       case finishNotCalled
-      /// It is in no queue, and was not started manually.
+      /// The operation isn't in a queue, and wasn't started manually.
       case notEnqueued
-      /// Its queue is suspended.
+      /// The queue of the operation is suspended.
       case suspended
-      /// Its override of `isReady` says false.
+      /// The override of `isReady` returns false.
       case notReady
-      /// All slots of its queue are in use, or there are none.
+      /// The queue of the operation has no free slot, or its limit is 0.
       case limit
-      /// A barrier comes first.
+      /// A barrier of the queue has to run before the operation.
       case barrier
-      /// A claim is held by others, or not available yet.
+      /// A claim of the operation is held by other operations, or isn't available yet.
       case claim
-      /// A condition has not answered.
+      /// A condition hasn't returned its result.
       case condition
-      /// Its journal has not answered: it looks the value up, or records it.
+      /// The journal of the operation hasn't finished looking up or recording the value.
       case journal
-      /// What it needs for a condition has not finished.
+      /// A prerequisite operation of a condition hasn't finished.
       case prerequisite
-      /// Dependencies have not finished.
+      /// Dependencies of the operation haven't finished.
       case dependency
-      /// It is a child of a group that has not started.
+      /// The operation is a child of a group that hasn't started.
       case group
-      /// It is a group, and has children that have not ended.
+      /// The operation is a group whose children haven't ended.
       case children
       /// The code of the operation waits for other operations.
       case awaiting
-      /// It waits for its next attempt, or its next round.
+      /// The operation waits for its next attempt or its next round.
       case retry
-      /// It runs on the main thread, which is blocked by a wait.
+      /// The operation runs on the main thread, and a wait blocks the main thread.
       case mainThread
-      /// Nothing: a worker of its queue is on its way, or waits for a thread of the pool.
+      /// A worker of the queue is about to run the operation, or waits for a thread of the pool.
       case worker
-      /// Nothing: it is executing.
+      /// The operation is executing, and has no known wait.
       case executing
-      /// Nothing: its end was decided, and observers are being notified.
+      /// The end of the operation is decided, and observers are being notified.
       case finishing
-      /// Nothing: it is over.
+      /// The operation has finished.
       case finished
     }
 
-    /// The operations that are kept: one, or all those that are kept by an equal cause.
+    /// The operations with this cause: one operation, or all operations with an equal cause.
     ///
-    /// A hundred operations that wait for the answer of the condition “network” are one cause with
-    /// a hundred operations. An operation that is executing is a cause of its own.
+    /// If a hundred operations wait for the condition “network”, they have one cause with a hundred
+    /// operations. Each operation that is executing has a separate cause.
     public var operations: [Operation]
-    /// The first of ``operations``.
+    /// The first element of ``operations``.
     public var operation: Operation { operations[0] }
-    /// The name of the first operation when it was looked at, or its type if it had none.
+    /// The name of the first operation when the explanation read it, or its type if it had no name.
     public var name: String
-    /// What kind of thing keeps it.
+    /// The kind of the cause.
     public var kind: Kind
-    /// The operations that it waits for or that are in its way, however many; for a cycle those
-    /// along it, beginning and ending with the same.
+    /// The operations for which the operation waits, or which are in its way.
+    ///
+    /// For a cycle, these are the operations along the cycle, which begin and end with the same operation.
     public var involved: [Operation]
-    /// The name of the condition or claim that it waits for, also when that is the condition's
-    /// prerequisite; nil for other kinds.
+    /// The name of the condition or claim for which the operation waits; nil for other kinds.
+    ///
+    /// If the operation waits for a prerequisite of a condition, this is the name of the condition.
     public var requirement: String?
-    /// The error of the last attempt, of an operation that waits for its next one; otherwise nil.
+    /// The error of the last attempt if the operation waits for its next attempt; otherwise nil.
     public var error: (any Error)?
     /// The duration of the cause until now, for the first operation; nil if it isn't known.
     ///
-    /// The time at which an async body began, or the evaluation of a condition in a task, is always
-    /// known. An operation keeps its other times only if a ``TimeoutObserver`` is attached to it,
-    /// or a `TimelineRecorder` of the module AdvancedOperationsVisualization.
+    /// The time at which an async body or the evaluation of a condition in a task began is always known. An
+    /// operation keeps its other times only if a ``TimeoutObserver`` or a `TimelineRecorder` of the module
+    /// AdvancedOperationsVisualization is attached to it.
     public var duration: Duration?
-    /// The cause in words, without the name; where causes are equal but for times, as it is for the
-    /// first operation.
+    /// The cause in words, without the name of the operation.
+    ///
+    /// If equal causes have different times, the text has the time of the first operation.
     public var text: String
-    /// What has to happen for this cause to go; nil if it goes by itself.
+    /// The action that ends the cause; nil if the cause ends by itself.
     public var remedy: String?
 
-    /// The name of the operation, or the number and names of all, and the cause in words.
+    /// The cause in words, after the name of the operation, or after the number and the names of several.
     public var description: String { line(seenFrom: nil) }
   }
 
-  /// What it is about: an operation and its state, or a queue and its numbers.
+  /// The explained operation and its state, or the explained queue and its numbers.
   public let subject: String
-  /// What keeps the operation itself; for a queue, what keeps its members.
+  /// The direct causes of the operation; for a queue, the direct causes of its operations.
   public let causes: [Cause]
-  /// The way from the operation to the first of the root causes, both included.
+  /// The causes from the operation to the first root cause, both included.
   public let path: [Cause]
-  /// What everything comes down to: when these are gone, it starts.
+  /// The root causes: when they have ended, the operation can start.
   ///
-  /// Causes that don't go by themselves come first.
+  /// Causes that don't end by themselves come first.
   public let rootCauses: [Cause]
   let lines: [String]
 
@@ -123,8 +128,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
 }
 
 extension OperationExplanation.Cause {
-  /// Whether two causes keep the same operations by the same thing, in the same words; of errors,
-  /// their texts are compared.
+  /// Returns whether two causes have the same operations, properties and words; of errors, the texts are
+  /// compared.
   public static func == (a: Self, b: Self) -> Bool {
     a.operations == b.operations && a.kind == b.kind && a.text == b.text && a.name == b.name
       && a.involved == b.involved && a.requirement == b.requirement && a.duration == b.duration
@@ -142,19 +147,19 @@ extension OperationExplanation.Cause {
 }
 
 extension OperationExplanation.Cause.Kind {
-  /// What a cause is about, and so which others are equal to it.
+  /// The subject of a cause, which decides whether causes of several operations are equal.
   enum Scope {
-    /// One operation, as of one that is executing.
+    /// The cause is about one operation, for example an operation that is executing.
     case operation
-    /// What several may need.
+    /// The cause is about something that several operations may need.
     case requirement
-    /// A queue: the same for all that wait in it.
+    /// The cause is about a queue, and is the same for all operations that wait in it.
     case queue
   }
 
-  /// How causes of this kind are sorted and put together.
+  /// The rank and the scope with which causes of this kind are sorted and combined.
   ///
-  /// The higher the rank, the less likely it is that it goes by itself.
+  /// The higher the rank, the less likely it is that the cause ends by itself.
   var traits: (rank: Int, scope: Scope) {
     switch self {
     case .suspended: (2, .queue)
