@@ -22,7 +22,7 @@ extension HeapElement {
 package struct IndexedHeap<Element: HeapElement> {
   // The type is usable from inline, or the modules above would use it unspecialized.
 
-  /// All elements, in the order of their indices.
+  /// The elements, in the order of their indices.
   @usableFromInline
   package private(set) var elements: [Element] = []
 

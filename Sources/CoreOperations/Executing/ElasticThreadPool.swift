@@ -14,7 +14,7 @@ import Synchronization
 /// sleeping. A blocked thread makes room for another (``ThreadLooks``).
 ///
 /// When a request has waited for two checks, the monitor also makes the workers on the busy threads leave
-/// after their current operation. So a job waits for one operation, instead of the share of a worker. That
+/// after their current operation. So a job waits for one operation, instead of the share of a worker. This
 /// operation may take minutes. Therefore a queue for which no thread has worked for some checks gets one more
 /// thread, even if all processors are busy.
 ///

@@ -259,7 +259,7 @@ struct PoolState {
   /// The origin of a request.
   enum Origin: Hashable {
     case queue(ObjectIdentifier)
-    /// All closures that aren't workers.
+    /// The shared origin of closures that aren't workers.
     case calls
     /// The tasks of all queues, because a job doesn't indicate which queue its task belongs to.
     case tasks

@@ -416,7 +416,7 @@ package final class TaskContext: Sendable {
 
 /// The identity of a task, which is compared and never dereferenced.
 private struct TaskIdentity {
-  // The hash of a task that has ended may be reused by another task. That task then inherited its locals
+  // The hash of a task that has ended may be reused by another task. The other task then inherited its locals
   // after the operation had ended, so its waits don't belong to an operation.
   let hash: Int
 

@@ -131,8 +131,10 @@ struct WorkerTurn {
 /// slept last, as long as that was worth the wake-up. If work arrives just after the thread has fallen
 /// asleep, the thread polls longer. If work arrives later, the thread polls less, and then not at all.
 struct SpinDuration: Equatable {
-  /// The shortest and the longest worthwhile duration, whatever a wake-up took, because the thread may have
-  /// waited for a processor.
+  /// The shortest and the longest worthwhile duration.
+  ///
+  /// The bounds apply regardless of the time that a wake-up took, because the thread may have waited for a
+  /// processor.
   static let bounds = 5_000...50_000 as ClosedRange<Int64>
 
   private(set) var nanoseconds = bounds.lowerBound

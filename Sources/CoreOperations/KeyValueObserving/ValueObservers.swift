@@ -104,8 +104,8 @@ final class KeyPathObserver<Object: AnyObject, Value>: ValueObserver, @unchecked
 
   /// Reads the property, and calls the observer if the value has changed.
   ///
-  /// One thread at a time does this, so that values are reported in their order. A value that was read before
-  /// a change is never reported after the change.
+  /// Only one thread at a time does this, so that values are reported in their order. A value that was read
+  /// before a change is never reported after the change.
   func look(at object: AnyObject) {
     guard let object = object as? Object else { return }
     let isTaken = last.withLock { last in

@@ -2,8 +2,8 @@ import Dispatch
 
 /// An operation that runs blocks: the first on its own thread, the other blocks at the same time.
 ///
-/// The operation takes one slot of its queue, whatever the number of its blocks. It finishes when
-/// all blocks have returned.
+/// The operation takes one slot of its queue, regardless of the number of its blocks. It finishes when all
+/// blocks have returned.
 ///
 /// ```swift
 /// let thumbnails = BlockOperation { makeThumbnail(of: left) }

@@ -38,16 +38,16 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   // The stored properties of an operation, with their guards, and the reasons why that is safe (`@unchecked
   // Sendable`):
   //
-  // - `life`, an atomic word: the phase and the cancelled flag. Each thread may read it. It changes
-  //   through `step`, one event of `OperationLife` at a time, and the thread whose event made the
-  //   change gets the action to perform: of several threads that report the end, one performs it.
+  // - `life`, an atomic word: the phase and the cancelled flag. Each thread may read it. It changes through
+  //   `step`, one event of `OperationLife` at a time. The thread whose event made the change gets the action
+  //   to perform. If several threads report the end, only one of them performs the action.
   // - `readiness`, an atomic word: the number of open dependencies, and whether the operation is held. The
   //   thread whose event leaves no wait open offers the operation to its queue. The word is atomic, because
   //   the end of an operation must not wait for the queues of its dependents.
   // - `links`, behind `linksLock`: dependents, waiters, the completion block, the reason of a cancel and the
-  //   queue. The lock is a leaf: code under this lock acquires no other lock, so that the locks of a queue,
-  //   of a dependency list and of the advanced layer may be held around it. `isIn(_:)` reads one atomic word
-  //   of the links without the lock.
+  //   queue. The lock is a leaf, because code under this lock acquires no other lock. Therefore the locks of
+  //   a queue, of a dependency list and of the advanced layer may be held around it. `isIn(_:)` reads one
+  //   atomic word of the links without the lock.
   // - `dependencyList`, behind `dependencyLock`: the edges to dependencies. The links of one dependency may
   //   be locked inside, never those of two.
   // - `scheduling`: guarded by the lock of the scheduler of the only queue that the operation is ever in.

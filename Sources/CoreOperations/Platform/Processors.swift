@@ -105,7 +105,7 @@ package struct ControlGroups: Sendable {
 
   /// Returns the smallest limit of a group and of the groups around it, as far as they are visible.
   ///
-  /// In a container, the group of the container is the root of the mounted hierarchy, whatever its path
+  /// In a container, the group of the container is the root of the mounted hierarchy, regardless of its path
   /// outside.
   private func least(
     of quota: (_ group: String) -> Int?,

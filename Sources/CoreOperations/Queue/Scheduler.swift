@@ -1,22 +1,27 @@
 import Synchronization
 
-/// Decides what a queue starts and when, and lets workers do it.
+/// An object that decides which operations a queue starts and when, and lets workers start them.
 ///
-/// Decisions are made by ``SchedulerState`` under one lock, as values; user code runs after the
-/// lock was given back. Operations come here ready: readiness is counted by themselves.
+/// ``SchedulerState`` makes the decisions under one lock, as a value. Code of the program runs after the lock
+/// was released. An operation counts its own readiness, and reports to the scheduler when it is ready.
 package final class Scheduler: @unchecked Sendable {
-  // Sendable: all of it is behind a lock, atomic, or doesn't change.
+  // Sendable: each property is protected by a lock, is atomic, or doesn't change.
 
-  /// Where completion blocks run: off the worker that finished the operation, and never on a queue
-  /// that the program uses for something else.
+  /// The executor of completion blocks.
+  ///
+  /// Completion blocks run off the worker that finished the operation, and never on a dispatch queue that the
+  /// program uses for something else.
   let completionExecutor: any OperationExecutor
   let state: ContendedLocked<SchedulerState>
   let valueObservers = ValueObservers()
-  /// Tells the worker that lingers that there is work; written with the lock held that
-  /// `isLingering` is behind, so it needs no order of its own.
+  /// Notifies the spinning worker that there is work.
+  ///
+  /// The flag is written with the lock held that protects `isLingering`, so it needs no memory order.
   let hasNews = Atomic(false)
-  /// Whether there is a gate; what is added at the moment at which it is set finds it behind the
-  /// lock, so this needs no order of its own.
+  /// Whether there is a gate.
+  ///
+  /// An operation that is added while the gate is set finds the gate under the lock, so this flag needs no
+  /// memory order.
   private let hasGate = Atomic(false)
   /// The executor of completion blocks, if it decides every step.
   private let steppedCompletion: (any SteppedExecutor)?
@@ -24,7 +29,7 @@ package final class Scheduler: @unchecked Sendable {
   /// The scheduler of the operation whose completion block runs on this thread.
   private static let completing = ThreadLocal<Scheduler>()
 
-  /// Whether this is called by a completion block, which must not wait for its own queue.
+  /// Whether a completion block of this queue is calling, which must not wait for its own queue.
   var isInOwnCompletion: Bool { Self.completing.value === self }
 
   init(source: WorkerSource, completionExecutor: any OperationExecutor) {
@@ -35,14 +40,14 @@ package final class Scheduler: @unchecked Sendable {
     LiveQueues.created(self)
   }
 
-  /// Where workers come from at this moment.
+  /// The current source of workers.
   var source: WorkerSource { state.withLock { $0.source } }
   var executor: any OperationExecutor { source.executor }
 
-  /// Has workers come from somewhere else, unless the queue has operations.
+  /// Changes the source of workers, unless the queue has operations.
   ///
-  /// - Returns: Whether it was done: both in one step, so an operation that another thread adds is
-  ///   either there before, or runs on the new executor.
+  /// - Returns: Whether the source was changed. The check and the change are one step. An operation that
+  ///   another thread adds is in the queue before this step, or runs on the new executor.
   func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
     update { $0.sourceChangedIfEmpty(source) }
   }
@@ -53,10 +58,10 @@ package final class Scheduler: @unchecked Sendable {
   var memberCount: Int { state.withLock { $0.members.count + $0.closures.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
-  /// How many operations were added and have left since the queue was last empty.
+  /// The numbers of operations that were added and that have left since the queue was last empty.
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
 
-  /// A total was set for the progress, or is none any more.
+  /// Notes that a total was set for the progress, or that it was reset.
   func totalChanged(isSet: Bool) { state.withLock { $0.totalChanged(countsOn: isSet) } }
 
   var owner: OperationQueue? { state.withLock { $0.owner } }
@@ -83,14 +88,16 @@ package final class Scheduler: @unchecked Sendable {
 
   // MARK: Members
 
-  /// Makes operations members, in order; each is let in by ``letIn(_:)`` afterwards.
+  /// Makes operations members, in order.
+  ///
+  /// ``letIn(_:)`` lets each of them in afterwards.
   ///
   /// - Parameters:
   ///   - operations: The new members.
-  ///   - member: What needs the new members for its conditions; nil for none.
+  ///   - member: The member that needs the new members for its conditions; nil if there is no such member.
   ///   - owner: The queue.
-  /// - Returns: Whether the code of an operation waits for all that the queue has, whether a
-  ///   barrier may wait for the new members, and what has to look at them first.
+  /// - Returns: Whether the code of an operation waits for the whole queue, whether a barrier may wait for
+  ///   the new members, and the gate that has to receive them first.
   func add(
     _ operations: some Sequence<Operation>,
     besides member: Operation?,
@@ -104,9 +111,10 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
-  /// Has a gate look at what comes from now on, unless there is one.
+  /// Sets a gate that receives operations from now on, unless a gate is set.
   ///
-  /// - Returns: The gate that there is, and the members that are there before it.
+  /// - Returns: The gate that applies, and the members that were added before it. If another gate was set
+  ///   before, there are no such members.
   func close(with gate: any ArrivalGate) -> (any ArrivalGate, [Operation]) {
     state.withLock { state in
       if let first = state.gate { return (first, []) }
@@ -122,9 +130,9 @@ package final class Scheduler: @unchecked Sendable {
   var isIdle: Bool { state.withLock { $0.isIdle } }
   var runsOnMainThread: Bool { source.isOnMainThread }
 
-  /// Takes in an operation in one step, unless an observer has to be notified in between.
+  /// Adds an operation in one step, unless an observer has to be notified in between.
   ///
-  /// - Returns: Whether it did.
+  /// - Returns: Whether the operation was added.
   func addIfUnobserved(_ operation: Operation, owner: OperationQueue) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
@@ -134,7 +142,7 @@ package final class Scheduler: @unchecked Sendable {
       return (false, state.isWatched, state.isAwaited)
     }
     if isClosed { return false }
-    // One may have begun to observe, or to wait, meanwhile.
+    // An observation, or a wait, may have begun in the meantime.
     valueObservers.look(at: owner)
     if mayBeNeeded {
       RunTimeCycles.checkNew(CollectionOfOne(operation), in: self, isAwaited: isAwaited)
@@ -142,16 +150,16 @@ package final class Scheduler: @unchecked Sendable {
     return true
   }
 
-  /// Has closures taken in as they are, where nothing would see that.
+  /// Lets the queue store closures without creating operations, if no code can notice that.
   func keepClosures() { state.withLock { $0.keepsClosures = true } }
 
-  /// Takes in a closure as it is, unless something would see that it is no operation.
+  /// Stores a closure without an operation, unless some code would notice that it isn't an operation.
   ///
-  /// - Returns: Whether it did.
+  /// - Returns: Whether the closure was stored.
   func closureAdded(_ closure: @escaping @Sendable () -> Void, owner: OperationQueue) -> Bool {
     guard valueObservers.isEmpty else { return false }
     let isAdded = update { $0.closureAdded(.init(run: closure), owner: owner) }
-    // One may have begun to observe meanwhile.
+    // An observation may have begun in the meantime.
     if isAdded { valueObservers.look(at: owner) }
     return isAdded
   }
@@ -163,10 +171,9 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
-  /// Takes in operations that need nothing to be done in between, in one step, unless the queue is
-  /// closed.
+  /// Adds operations that need no further steps, in one batch, unless the queue is closed.
   ///
-  /// - Returns: Whether it did.
+  /// - Returns: Whether the operations were added.
   func addIfOpen(_ operations: [Operation], owner: OperationQueue) -> Bool {
     let (isClosed, mayBeNeeded, isAwaited) = update { state in
       if state.gate != nil { return (true, false, false) }
@@ -187,7 +194,7 @@ package final class Scheduler: @unchecked Sendable {
     }
   }
 
-  /// Counts the queue as content with the operations, so that they can become ready.
+  /// Lets members in: from now on, the queue doesn't keep them from becoming ready.
   func letIn(_ operations: some Sequence<Operation>) {
     update { state in
       for operation in operations { state.letIn(Member(operation)) }
@@ -198,7 +205,9 @@ package final class Scheduler: @unchecked Sendable {
   func leavesAhead(_ operation: Operation) { update { $0.leavesAhead(Member(operation)) } }
   func reoffered(_ operation: Operation) { update { $0.reoffered(Member(operation)) } }
 
-  /// Reserves a slot; ``wake()`` has to follow.
+  /// Reserves a slot.
+  ///
+  /// A call of ``wake()`` has to follow.
   func reserved(_ operation: Operation) -> Bool {
     state.withLock { $0.reserved(Member(operation)) }
   }
@@ -206,12 +215,12 @@ package final class Scheduler: @unchecked Sendable {
 
   func workerBlocks(_ worker: ThreadContext) { goOnWithout(worker) }
 
-  /// Whether a parked operation could be started now, or is about to be.
+  /// Whether a parked operation could be started now, or is about to be started.
   func mayStart(_ operation: Operation) -> Bool {
     state.withLock { $0.mayStart(Member(operation)) }
   }
 
-  /// The layer above releases its hold of an operation.
+  /// Notes that the layer has released its hold of an operation.
   func holdReleased(_ operation: Operation, leavesAhead: Bool) {
     update { $0.holdReleased(Member(operation), leavesAhead: leavesAhead) }
   }
@@ -249,7 +258,8 @@ package final class Scheduler: @unchecked Sendable {
       block?.call()
       Self.completing.value = outer
       self.completionReturned(operation)
-      // Its release may wait for the queue, which has been told that it returned.
+      // The release of the block may itself wait for the queue. It comes last, when the queue knows that the
+      // block has returned.
       withExtendedLifetime(block) {}
     }
     if let steppedCompletion {
@@ -295,11 +305,12 @@ package final class Scheduler: @unchecked Sendable {
       let old = state.limit
       state.limited(limit)
       let isLower = state.limit < old
-      // What holds a slot is looked at then.
+      // `needOfSlot` reads the operations that hold slots, so closures have to become operations first.
       if isLower { state.closuresBecomeOperations() }
       return (old, state.limit, isLower ? state.needOfSlot : nil)
     }
-    // A closed queue starts again soon; with fewer slots, all that hold one may wait for a member.
+    // A queue whose limit was 0 starts operations again. After the limit was lowered, all operations that
+    // hold a slot may wait for a member.
     if old == 0 || slot.map(RunTimeCycles.mayBeInCycle) == true, new > 0 {
       RunTimeCycles.checkWaiting(in: self)
     }
@@ -317,7 +328,7 @@ package final class Scheduler: @unchecked Sendable {
 
   func sweep(isBeginning: Bool) { update { $0.sweep(isBeginning: isBeginning) } }
 
-  /// Runs `body`, which cancels all members, while nothing is started in between.
+  /// Runs `body`, which cancels all members, and starts nothing until it has returned.
   func sweep(_ body: ([Operation]) -> Void) {
     var members: [Operation] = []
     Sweep.during([self]) { _ in
@@ -366,8 +377,9 @@ package final class Scheduler: @unchecked Sendable {
     hasNews.store(true, ordering: .relaxed)
   }
 
-  /// Does what is to be done outside of the lock; nothing is left of it then but
-  /// ``SchedulerState/Effects/closure``.
+  /// Performs the effects outside of the lock.
+  ///
+  /// Only ``SchedulerState/Effects/closure`` remains in them.
   @inline(__always)
   func perform(_ effects: inout SchedulerState.Effects) {
     if let source = effects.requestWorker.take() { requestWorker(from: source) }
@@ -386,7 +398,7 @@ package final class Scheduler: @unchecked Sendable {
       }
     }
     if effects.garbage != nil { effects.garbage = nil }
-    // Last: what observers did is done when a wait ends.
+    // This step is the last one, because observers have to return before a wait ends.
     if let idle = effects.idle.take() { idle.waiters?.wakeAll(()) }
   }
 
@@ -420,6 +432,6 @@ extension Scheduler: SteppedQueue {
 }
 
 extension Operation {
-  /// That of the queue that the operation is in.
+  /// The scheduler of the queue that the operation is in.
   final var scheduler: Scheduler? { withLinks { $0.scheduler } }
 }

@@ -1,39 +1,42 @@
-/// Tells the closures apart that run in a queue; never 0.
+/// The number that identifies a closure while it runs in a queue; never 0.
 typealias ClosureNumber = UInt64
 
-/// Closures that are no operations, because nothing has looked at them.
+/// The closures of a queue that aren't operations yet, because no code has accessed them as operations.
 ///
-/// What a program adds as a closure it seldom asks for as an operation, and an operation is an
-/// object with four cache lines. So a queue that holds nothing else keeps closures as they are: a
-/// line of those that wait, and a number for each that runs. As soon as something looks
-/// (`operations`, a cancel of all, a barrier, an operation that comes, code of a closure that
-/// waits), all of them become what they would have been from the beginning, in one step under the
-/// lock, so that no code sees a difference. From then on, closures that come are operations as
-/// well, until the queue has no operation any more.
+/// A program seldom accesses a closure as an operation, and an operation is an object with four cache lines.
+/// So a queue that contains only closures stores them without operations: a list of the closures that wait,
+/// and a number for each closure that runs.
+///
+/// All closures become operations when some code could notice the difference. This code reads `operations`,
+/// cancels all operations, adds a barrier or an operation, or waits inside of a closure. The change is one
+/// step under the lock, and the operations are in the state that they would have had from the beginning. From
+/// then on, each new closure becomes an operation immediately, until the queue contains no operation any
+/// more.
 struct QueueClosures {
-  /// What generic code can hand on without a thunk.
+  /// A closure in a structure, which generic code can pass on without a thunk.
   struct Closure: Sendable {
     let run: @Sendable () -> Void
     init(run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
   private var waiting = FirstInFirstOut<Closure>()
-  /// In the order of their starts, but for gaps that the last one fills.
+  /// The numbers of the running closures in the order of their starts, except that the last number fills the
+  /// gap of a closure that has ended.
   private var running: [ClosureNumber] = []
   private var lastNumber: ClosureNumber = 0
-  /// The operations that some of those that run have become.
+  /// The operations that running closures have become.
   private var made: [(number: ClosureNumber, member: Member)] = []
 
-  /// How many there are that are no operations.
+  /// The number of closures that aren't operations.
   var count: Int { waiting.count + running.count }
-  /// How many of those run.
+  /// The number of these closures that are running.
   var runningCount: Int { running.count }
   var isEmpty: Bool { waiting.isEmpty && running.isEmpty }
   var hasWaiting: Bool { !waiting.isEmpty }
 
   mutating func append(_ closure: Closure) { waiting.append(closure) }
 
-  /// Takes the first one, which runs from now on.
+  /// Removes the first waiting closure, which runs from now on.
   mutating func begin() -> (ClosureNumber, Closure)? {
     guard let first = waiting.popFirst() else { return nil }
     lastNumber += 1
@@ -41,42 +44,45 @@ struct QueueClosures {
     return (lastNumber, first)
   }
 
-  /// One has returned that is no operation.
+  /// Removes a closure that has returned, and that isn't an operation.
   mutating func ended(_ number: ClosureNumber) {
     guard let place = running.lastIndex(of: number) else { trap("a closure returned twice") }
     running[place] = running[running.count - 1]
     running.removeLast()
   }
 
-  /// The operation that one has become which runs; nil if it is none.
+  /// Returns the operation that a running closure has become; nil if it hasn't become an operation.
   func member(madeOf number: ClosureNumber) -> Member? {
     made.first { $0.number == number }?.member
   }
 
-  /// The same, once: nothing is known of it here afterwards.
+  /// Removes and returns the operation that a running closure has become; nil if it hasn't become an
+  /// operation.
   mutating func takeMember(madeOf number: ClosureNumber) -> Member? {
     guard let place = made.firstIndex(where: { $0.number == number }) else { return nil }
     return made.remove(at: place).member
   }
 
-  /// Takes all out, those that run in the order of their starts: they become operations.
+  /// Removes all closures, so that they become operations.
+  ///
+  /// The running closures are in the order of their starts.
   mutating func takeAll() -> (running: [ClosureNumber], waiting: FirstInFirstOut<Closure>) {
     (exchange(&running, with: []).sorted(), exchange(&waiting, with: FirstInFirstOut()))
   }
 
-  /// One that runs has become an operation.
+  /// Records the operation that a running closure has become.
   mutating func became(_ member: Member, _ number: ClosureNumber) { made.append((number, member)) }
 }
 
 extension SchedulerState {
-  /// Whether nothing in the queue is an operation, and nothing looks at what comes.
+  /// Whether the queue contains no operation, and no code observes new closures.
   private var takesClosures: Bool {
     keepsClosures && members.count == 0 && !isWatched && gate == nil && !source.isStepped
   }
 
-  /// Takes in a closure as it is, if that can't be told from an operation.
+  /// Stores a closure without an operation, if no code can notice the difference.
   ///
-  /// - Returns: Whether it did; if not, it has to come as an operation.
+  /// - Returns: Whether the closure was stored; otherwise it has to be added as an operation.
   mutating func closureAdded(
     _ closure: QueueClosures.Closure,
     owner: OperationQueue
@@ -90,8 +96,7 @@ extension SchedulerState {
 
   /// Gives a slot to the first of the closures that wait.
   ///
-  /// That makes nothing wait in the line for slots (``noteWaitInLine()``), which is empty while
-  /// there are closures.
+  /// The start makes no operation wait, because the waiting list for slots is empty while there are closures.
   mutating func startClosure(_ effects: inout Effects) -> Step? {
     guard let (number, closure) = closures.begin() else { return nil }
     slotsInUse += 1
@@ -99,7 +104,7 @@ extension SchedulerState {
     return .run(number)
   }
 
-  /// A closure returned that is no operation.
+  /// Handles the return of a closure that isn't an operation.
   mutating func closureReturned(_ number: ClosureNumber, _ effects: inout Effects) {
     closures.ended(number)
     slotsInUse -= 1
@@ -108,13 +113,13 @@ extension SchedulerState {
     noteIdle(&effects)
   }
 
-  /// All members in the order of adding, what was added as a closure among them.
+  /// Returns all members in the order of adding, including members that were added as closures.
   mutating func operations() -> [Operation] {
     closuresBecomeOperations()
     return members.operations
   }
 
-  /// Makes operations of all closures, because something looks at what is in the queue.
+  /// Turns all closures into operations, because some code accesses the contents of the queue.
   ///
   /// - Complexity: O(n), n the number of closures; each becomes an operation once.
   mutating func closuresBecomeOperations() {
@@ -134,7 +139,7 @@ extension SchedulerState {
     }
   }
 
-  /// Takes in an operation that was counted as a closure before, and could start.
+  /// Adds an operation that was counted as a closure before, and could start.
   private mutating func becameMember(
     _ operation: BlockOperation,
     of owner: OperationQueue
@@ -153,7 +158,7 @@ extension SchedulerState {
 }
 
 extension BlockOperation {
-  /// Makes it what it would be if its block ran since before.
+  /// Puts the operation into the state of an operation whose block is running.
   fileprivate final func becomeRunning() {
     withLinks { $0.hasTakenBlocks = true }
     guard life.step({ $0.turnCameToMain() }) else { trap("a new operation could not begin") }

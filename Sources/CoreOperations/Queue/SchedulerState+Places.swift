@@ -1,6 +1,6 @@
-/// Where a member stands, and what moves it.
+/// The placements of members, and the moves between them.
 extension SchedulerState {
-  /// Moves a member: out of the line that belongs to its place, and into that of the new one.
+  /// Moves a member from the waiting list of its placement to the waiting list of another one.
   @inline(__always)
   mutating func move(_ member: Member, to placement: Placement) {
     leaveLine(member)
@@ -15,7 +15,7 @@ extension SchedulerState {
     case .service: service.append(member)
     case .ready:
       if self[member, .needsNoSlot] { slotless.insert(member) } else { ready.insert(member) }
-    // One that a worker is asking about is found by that.
+    // An operation on the stack of a worker needs no list, because the report of that worker finds it.
     case .granted: if !self[member, .isOnStack] { granted.insert(member) }
     case .outside, .waiting, .evaluating, .parked, .started, .paused, .ending, .gone: break
     }
@@ -33,7 +33,7 @@ extension SchedulerState {
     }
   }
 
-  /// Moves an operation that can start to the line that it starts from.
+  /// Moves an operation that can start to the waiting list from which it starts.
   mutating func place(_ member: Member) {
     if self[member, .leavesAhead] {
       move(member, to: .service)
@@ -44,12 +44,12 @@ extension SchedulerState {
     }
   }
 
-  /// How many barriers have to run before an operation that isn't gone may start.
+  /// Returns the number of barriers that have to run before an operation may start, unless it is gone.
   func barriersInFront(of member: Member) -> Int {
     max(0, Int(Int32(bitPattern: self[member].segment &- activeSegment)))
   }
 
-  /// The members that are behind all barriers; in no order.
+  /// The members that are behind all barriers, in no particular order.
   var membersOfLastSegment: [Operation] {
     let segment = activeSegment &+ UInt32(barriers.count)
     let count = barriers.last?.membersBehind ?? activeMembers
@@ -58,15 +58,17 @@ extension SchedulerState {
     }
   }
 
-  /// Whether a barrier has not run, and a member waits for it; its segment is that of the members
-  /// right behind it.
+  /// Returns whether a barrier hasn't run and has members behind it, given the segment of the members right
+  /// behind it.
   func hasMembers(behindBarrierOf segment: UInt32) -> Bool {
     let first = Int(Int32(bitPattern: segment &- activeSegment)) - 1
     return first >= 0
       && (first..<barriers.count).contains { barriers[$0].membersBehind > 0 }
   }
 
-  /// The barrier right in front of an operation that has one.
+  /// Calls `body` with the barrier right in front of an operation.
+  ///
+  /// The operation must have a barrier in front.
   mutating func withBarrier(
     of member: Member,
     _ body: (inout PendingBarrier) -> Void
@@ -74,7 +76,7 @@ extension SchedulerState {
     barriers.withElement(at: barriersInFront(of: member) - 1, body)
   }
 
-  /// The first barrier has run: what stood behind it may start.
+  /// Removes the first barrier, which has run, and lets the members behind it start.
   mutating func passBarrier() {
     let behind = barriers.isEmpty ? [] : barriers[0].line.few()
     for member in behind { move(member, to: .waiting) }
@@ -86,25 +88,28 @@ extension SchedulerState {
   }
 }
 
-/// The service line: what needs no slot. A worker has conditions evaluated, or starts an operation
-/// that will not execute, so that it leaves.
+/// The service list, which contains operations that need no slot.
+///
+/// A worker has the conditions of such an operation evaluated. Or it starts an operation that won't execute,
+/// so that the operation leaves.
 ///
 /// ```
 /// offered, leavesAhead ─▶ service ─ serve ─┬▶ evaluating ─ asked ─▶ holdReleased ─▶ …
 ///                                          └▶ started ── leftAhead ─▶ ending
 /// ```
 ///
-/// One worker serves the line at any time, even where all slots are taken, and as many more as
-/// there are slots free.
+/// A single worker serves the list at any time, even if all slots are taken. In addition, as many workers
+/// serve the list as there are free slots.
 extension SchedulerState {
-  // MARK: Into the line
+  // MARK: Entering the list
 
-  /// The operation's readiness may have changed.
+  /// Checks the readiness of an operation, which may have changed.
   mutating func offered(_ member: Member) {
     switch self[member].placement {
     case .waiting, .evaluating, .parked: break
     case .started:
-      // A dependency was added while a worker asked, and is resolved now.
+      // A dependency was added while a worker evaluated whether the operation may start. The dependency has
+      // finished now.
       self[member, .isNudged] = true
       return
     case .outside, .behindBarrier, .service, .ready, .granted, .paused, .ending, .gone: return
@@ -118,9 +123,9 @@ extension SchedulerState {
     }
   }
 
-  /// The operation was cancelled: it leaves ahead of others.
+  /// Lets an operation leave ahead of others, because it was cancelled.
   mutating func leavesAhead(_ member: Member) {
-    // One that has executed has an end of its own.
+    // A paused operation has begun its body, and ends by itself.
     if self[member, .isPaused] { return }
     switch self[member].placement {
     case .outside, .granted, .paused, .ending, .gone: return
@@ -132,24 +137,24 @@ extension SchedulerState {
     }
   }
 
-  /// Moves an operation to the line, or behind the barrier that is in front of it.
+  /// Moves an operation to the service list, or behind the barrier that is in front of it.
   mutating func placeInService(_ member: Member) {
     move(member, to: barriersInFront(of: member) > 0 ? .behindBarrier : .service)
   }
 
-  // MARK: Out of the line
+  // MARK: Leaving the list
 
-  /// Whether a worker is to serve the line at this moment.
+  /// Whether a worker has to serve the list at this moment.
   var isServiceDue: Bool {
     !service.isEmpty && (servedWithoutSlot == 0 || slotsInUse + servedWithoutSlot < limit)
   }
 
-  /// Decides what is done to the first in the line of those that need no slot; nil if nothing.
+  /// Returns the next step for the first operation in the service list; nil if there is nothing to do for it.
   mutating func serve(_ member: Member) -> Step? {
     if member.progress == .none, !member.use({ $0.readiness.current.isDropped }),
       !member.isCancelled
     {
-      // A dependency was added while it stood in line; it will be offered again.
+      // A dependency was added while the operation was in the list. The operation will be offered again.
       move(member, to: .waiting)
       return nil
     }
@@ -159,15 +164,15 @@ extension SchedulerState {
     return .evaluate(member.operation)
   }
 
-  // MARK: What came of it
+  // MARK: Results
 
-  /// The layer was asked, without a slot.
+  /// Handles the report that the layer was called without a slot.
   mutating func asked(_ report: Report) {
     servedWithoutSlot -= 1
     answered(report)
   }
 
-  /// A worker brings the result of what it had evaluated, if there is one already.
+  /// Handles the result of an evaluation, if the worker already has it.
   mutating func answered(_ report: Report) {
     guard let member = report.member else { return }
     switch report.readiness {
@@ -176,41 +181,42 @@ extension SchedulerState {
     }
   }
 
-  /// The layer releases its hold of an operation.
+  /// Handles the release of an operation by its layer, which held it back.
   mutating func holdReleased(_ member: Member, leavesAhead: Bool) {
     if leavesAhead { self[member, .leavesAhead] = true }
     if member.use({ $0.readiness.step { $0.holdReleased() } }) == .ready { offered(member) }
   }
 
-  /// An operation was started without a slot, and the start has returned.
+  /// Handles the return of a start without a slot.
   mutating func leftAhead(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     servedWithoutSlot -= 1
     returned(member, isEnd: isEnd, &effects)
   }
 }
 
-/// Pauses of operations that execute: without a slot, and then a turn like that of one that starts.
+/// Pauses of executing operations. A paused operation has no slot, and then resumes like an operation that
+/// starts.
 ///
 /// ```
 /// started ─ pauseBegan ─▶ paused ─ pauseEnded ─▶ ready ─▶ started (parked, granted) ─ wentOn
 /// ```
 ///
-/// All the time the operation is a member that a barrier behind it waits for. Its end takes it out
-/// of wherever it is.
+/// During the pause, the operation is a member for which a barrier behind it waits. The end of the operation
+/// removes it from any placement.
 extension SchedulerState {
-  /// An executing operation gives its slot back until it gets another turn.
+  /// Begins a pause, in which an executing operation releases its slot until it resumes.
   ///
-  /// The worker that has started it may not have reported yet, and relies on the operation until
-  /// then; its report begins the pause.
+  /// The worker that started the operation may not have reported yet, and relies on the operation until then.
+  /// In this case, the report of the worker begins the pause.
   ///
-  /// - Returns: A call in its body that has released the slot before, and waits for it.
+  /// - Returns: A call in the body that released the slot before, and waits for it.
   mutating func pauseBegan(_ member: Member) -> AsyncWait? {
     if self[member].isFinished { return nil }
     beginPause(of: member)
     return forgetRelease(of: member)
   }
 
-  /// Begins a pause of an operation that executes, or waits for its turn after another pause.
+  /// Begins a pause of an operation that executes, or that waits to resume after another pause.
   mutating func beginPause(of member: Member) {
     switch self[member].placement {
     case .started where self[member, .isOnStack]:
@@ -224,7 +230,9 @@ extension SchedulerState {
     }
   }
 
-  /// The pause is over: the operation waits for its turn, among those that are ready by now.
+  /// Ends a pause.
+  ///
+  /// The operation waits to resume, among the operations that are ready by now.
   mutating func pauseEnded(_ member: Member) {
     if self[member, .pausesOnReturn] {
       self[member, .isPauseOver] = true
@@ -233,7 +241,7 @@ extension SchedulerState {
     }
   }
 
-  /// A worker reports the return of a turn in which the operation began a pause.
+  /// Handles the report of a worker that returned from an operation, which has begun a pause.
   mutating func pauseDue(_ member: Member, _ effects: inout Effects) {
     self[member, .pausesOnReturn] = false
     let isOver = self[member, .isPauseOver]
@@ -251,38 +259,41 @@ extension SchedulerState {
     move(member, to: .paused)
   }
 
-  /// The operation ends instead of going on, and waits for no turn until then.
+  /// Lets an operation end instead of resuming, so that it no longer waits to resume.
   mutating func turnAbandoned(_ member: Member) {
     self[member, .isPauseOver] = false
     guard self[member, .isPaused] else { return }
     switch self[member].placement {
     case .ready, .parked: move(member, to: .paused)
-    // With a slot in hand, it finds out by itself.
+    // An operation that has a slot finds out by itself.
     case .outside, .waiting, .behindBarrier, .service, .evaluating, .granted, .started, .paused,
       .ending, .gone:
       break
     }
   }
 
-  /// What goes on in the next turn of an operation.
+  /// The part of an operation that resumes when it has its slot again.
   enum Resumption {
-    /// The next attempt, which the layer begins.
+    /// The layer begins the next attempt.
     case layer
-    /// The body, which has released the slot and waits for it; nil if the body didn't wait.
+    /// The body resumes, which has released the slot and waits for it. The wait is nil if the body didn't
+    /// wait.
     case body(AsyncWait?)
-    /// Nothing: another pause has begun since, and the report of the worker begins it.
+    /// The operation doesn't resume, because another pause has begun in the meantime. The report of the
+    /// worker begins that pause.
     case nothing
   }
 
-  /// The operation goes on in its next turn.
+  /// Resumes a paused operation, which has its slot again.
   mutating func wentOn(_ member: Member) -> Resumption {
     self[member, .isPaused] = false
     if self[member, .pausesOnReturn] { return .nothing }
     return self[member, .hasReleasedSlot] ? .body(forgetRelease(of: member)) : .layer
   }
 
-  /// Whether nothing that is waited for before the start keeps the operation; nothing does after
-  /// it.
+  /// Returns whether no wait before the start keeps the operation.
+  ///
+  /// After the start, no such wait exists.
   func hasNothingOpen(_ member: Member) -> Bool {
     member.progress == .ready || self[member, .isPaused]
   }

@@ -48,7 +48,7 @@ extension SchedulerState {
       self[member, .hasReleasedSlot] = true
     }
     if release.callCount == 0 {
-      // Even if a worker hasn't reported: what the body awaits may need the slot.
+      // Awaited work may need the slot, so the slot is released even if a worker hasn't reported.
       giveBackSlot(of: member)
       beginPause(of: member)
     }

@@ -1,14 +1,13 @@
-/// What keeps an operation from its turn, as far as its queue is concerned.
+/// The waits that a queue causes, before an operation starts or resumes.
 extension SchedulerState {
-  /// All that the queue lets an operation wait for before its start, or before its next turn after
-  /// a pause.
+  /// Returns the waits that the queue causes before an operation starts, or before it resumes after a pause.
   ///
   /// - Parameters:
   ///   - operation: A member.
-  ///   - isLaterIncluded: Whether that includes what keeps it only once others are over.
-  /// - Returns: What keeps it.
-  /// - Complexity: O(n), n the number of members, when one of the waits is for a slot or for a
-  ///   barrier, and otherwise O(1).
+  ///   - isLaterIncluded: Whether the result includes waits that begin only once other waits have ended.
+  /// - Returns: The waits.
+  /// - Complexity: O(n), n the number of members, if one of the waits is for a slot or for a barrier.
+  ///   Otherwise O(1).
   func waits(of operation: Operation, isLaterIncluded: Bool) -> [Wait] {
     guard let owner else { return [] }
     let member = Member(operation)
@@ -55,21 +54,21 @@ extension SchedulerState {
     return waits
   }
 
-  /// What has to happen before there is a free slot: the same for all that wait for one; nil if
-  /// there is one, or people have to do something for it.
+  /// The need of all operations that wait for a slot; nil if a slot is free, or if the program has to act
+  /// first.
   var needOfSlot: WaitNeed? { isFull ? needOfSlot(heldBy: slotHolders) : nil }
 
   private func needOfSlot(heldBy holders: [Operation]) -> WaitNeed? {
     guard limit > 0, !isBarrierRunning else { return nil }
-    // One that is being asked whether it may start either does or gives its slot back, unless its
-    // answer waits.
+    // A worker may be evaluating whether an operation may start. Such an operation starts or releases its
+    // slot, unless the evaluation itself waits.
     let holders = holders.filter { holder in
       let member = Member(holder)
       return self[member].placement != .started
         || holder.life.current.phase > .enqueued && !self[member, .isPaused]
         || holder.hasOwnWaits
     }
-    // More than one when the limit was lowered: then one that ends leaves no free slot.
+    // More than one holder has to end if the limit was lowered, because the first ends leave no free slot.
     let missing = holders.count - limit + 1
     guard missing > 0 else { return nil }
     return WaitNeed(units: missing, from: holders.map { .init(.idle($0), units: 1) })
@@ -77,13 +76,13 @@ extension SchedulerState {
 
   private var isFull: Bool { slotsInUse >= limit }
 
-  /// Whether an operation has not started, or has paused and wants to go on.
+  /// Whether an operation hasn't started, or has paused and wants to resume.
   private func isOnItsWay(_ member: Member) -> Bool {
     if member.use({ $0.life.current.phase <= .enqueued }) { return true }
     return self[member, .isPaused] && !self[member].isFinished && self[member].placement != .paused
   }
 
-  /// Whether an operation needs something of the queue that it hasn't got.
+  /// Whether an operation needs a resource of the queue that it doesn't have.
   private func isWaiting(_ member: Member) -> Bool {
     if self[member, .holdsSlot] || self[member, .leavesAhead] { return false }
     // While its body awaits, the operation needs nothing yet. It can't end without a slot, though.
@@ -94,7 +93,7 @@ extension SchedulerState {
     }
   }
 
-  /// Members that a barrier in front of an operation waits for.
+  /// Returns the members for which a barrier in front of an operation waits.
   private func membersBefore(_ member: Member) -> [Operation] {
     let inFront = barriersInFront(of: member)
     if inFront == 0 { return [] }

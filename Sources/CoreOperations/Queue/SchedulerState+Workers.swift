@@ -1,83 +1,84 @@
-/// The workers of a queue: what they report, and what each does next.
+/// The workers of a queue: their reports, and the next step of each worker.
 ///
-/// ``nextStep(after:releasing:from:mayLinger:_:)`` takes a report and returns a ``Step``; what has
-/// to happen outside of the lock is in ``Effects``. The order in which a queue starts what could
-/// start is that of ``takeStep(_:)``.
+/// ``nextStep(after:releasing:from:mayLinger:_:)`` receives a report and returns a ``Step``. ``Effects``
+/// contains the actions outside of the lock. The order of ``takeStep(_:)`` is the order in which a queue
+/// starts operations that could start.
 extension SchedulerState {
-  /// What the caller does after unlocking.
+  /// The actions of the caller after it has released the lock.
   struct Effects {
-    /// Ask for one more worker there.
+    /// Request one more worker from this source.
     var requestWorker: WorkerSource?
-    /// Members have left: the queue's properties may have changed.
+    /// Notify observers of the queue's properties, because members have left.
     var haveMembersLeft = false
-    /// What a worker that is told to ``Step/run(_:)`` runs.
+    /// The closure that a worker with the step ``Step/run(_:)`` runs.
     var closure: QueueClosures.Closure?
-    /// Let go of a member that left.
+    /// Release a member that has left.
     var garbage: Operation?
-    /// Have the layer return what a start was granted with: a dependency came before it.
+    /// Let the layer return the grant of a start, because a dependency was added before the start.
     var grantToReturn: Operation?
-    /// What has become of the pause of an operation.
+    /// Perform this action for the pause of an operation.
     var pause: Pause?
-    /// The queue is empty.
+    /// Release the queue and its waiters, because the queue is empty.
     var idle: Idle?
 
     init() {}
   }
 
-  /// What is to be done about a pause.
+  /// An action for a pause.
   enum Pause {
-    /// Look whether a cycle is completed by the operation's wait for its next turn, which has just
-    /// begun.
+    /// Check whether the operation completes a cycle, because it has begun to wait to resume.
     case waitsForNextTurn(Operation)
     /// Resume the body, which waits for a slot, because the operation has ended.
     case isOver(AsyncWait)
   }
 
   struct Idle {
-    /// Let go of the queue.
+    /// Release the queue.
     var owner: OperationQueue?
-    /// Wake what waited for that.
+    /// Wake the waiters for an empty queue.
     var waiters: WaitList<Void>?
   }
 
-  /// What a worker does next.
+  /// The next step of a worker.
   ///
-  /// A start borrows its operation: what is started can't be released before the worker has
-  /// reported. What is evaluated may leave meanwhile, and is retained.
+  /// A start borrows its operation, because an operation that is being started can't be released before the
+  /// worker has reported. An operation that is being evaluated may leave in the meantime, so the step retains
+  /// it.
   enum Step: Sendable {
-    /// Nothing to start: leave.
+    /// Leave, because there is nothing to start.
     case leave
-    /// Nothing to start: look out for work for a moment, and come back.
+    /// Spin for a moment and report again, because there is nothing to start.
     case linger
-    /// Have the layer evaluate the operation's conditions; no slot is held.
+    /// Let the layer evaluate the conditions of the operation, without a slot.
     case evaluate(Operation)
     /// Start the operation on these terms.
     case start(Member, Terms)
-    /// Run the closure among the effects, which is no operation.
+    /// Run the closure of the effects, which isn't an operation.
     case run(ClosureNumber)
-    /// End the operation that a closure has become while it ran, and that has returned.
+    /// End the operation that a closure became while it ran, because the closure has returned.
     case end(Member)
     /// Run a barrier.
     case barrier(Barrier)
   }
 
-  /// How a worker starts an operation.
+  /// The terms on which a worker starts an operation.
   enum Terms: Sendable {
-    /// Without a slot and without a question, because the operation will not execute.
+    /// The operation starts without a slot and without an evaluation, because it won't execute.
     case ahead
-    /// With a slot: everything is known of the operation, so that the worker does all of it.
+    /// The operation starts with a slot. Everything is known of the operation, so the worker performs the
+    /// whole execution.
     case known
-    /// With a slot, once the operation has said that it may start.
+    /// The operation starts with a slot, once it has reported that it may start.
     case asked
-    /// With a slot; the layer has nothing to say.
+    /// The operation starts with a slot, and its layer isn't called.
     case unasked
-    /// With a slot; the layer was asked before.
+    /// The operation starts with a slot, and its layer was called before.
     case granted
   }
 
-  /// What ``OperationQueue/addBarrierBlock(_:)`` was given.
+  /// A barrier block of ``OperationQueue/addBarrierBlock(_:)``.
   final class Barrier: @unchecked Sendable {
-    // Sendable: the block is touched by the one worker that runs it.
+    // Sendable: only the worker that runs the block accesses it.
     private var block: (@Sendable () -> Void)?
 
     init(_ block: @escaping @Sendable () -> Void) { self.block = block }
@@ -85,12 +86,12 @@ extension SchedulerState {
     func release() { block = nil }
   }
 
-  /// What a worker has done since its last step.
+  /// An event that a worker reports after a step.
   struct Report {
     var event: Event
-    /// What it has done that to.
+    /// The operation of the event.
     private(set) var member: Member?
-    /// The result of the evaluation of its conditions, if a worker brings that.
+    /// The result of the evaluation of conditions, if the worker reports one.
     private(set) var readiness = LayerReadiness.pending
 
     init(_ event: Event) { self.event = event }
@@ -103,41 +104,42 @@ extension SchedulerState {
   }
 
   enum Event {
-    /// It was just started by the executor.
+    /// The executor has started the worker.
     case began
-    /// It looked out for work.
+    /// The worker has spun.
     case lingered
-    /// The layer above was asked, without a slot.
+    /// The layer was called without a slot.
     case asked
-    /// It went away after it had asked, and is here again.
+    /// The worker left after it had called the layer, and is back.
     case cameBack
-    /// A start without a slot returned, maybe with the end of an operation that nothing waits for.
+    /// A start without a slot returned. It may report the end of an operation for which nothing waits.
     case leftAhead(isEnd: Bool)
-    /// The call of `start()` returned, maybe with the end of an operation that nothing waits for.
+    /// The call of `start()` returned. It may report the end of an operation for which nothing waits.
     case startReturned(isEnd: Bool)
     /// The operation may not start now.
     case parked
     /// A dependency was added after the start was decided.
     case gotDependency
-    /// The work of an operation that does nothing else returned: its end, in the same step.
+    /// The work of an operation that does nothing else has returned. The same step reports the end of the
+    /// operation.
     case ended(hasCompletion: Bool)
-    /// A closure returned; it may have become an operation meanwhile.
+    /// A closure returned. It may have become an operation in the meantime.
     case closureReturned(ClosureNumber)
     case barrierReturned
   }
 
   // MARK: The next step
 
-  /// Takes a worker's report and decides what it does next.
+  /// Handles the report of a worker and returns its next step.
   ///
   /// - Parameters:
-  ///   - report: What it has done.
-  ///   - released: Operations of this queue that waited for the end that is reported, and nothing
-  ///     else.
-  ///   - source: Where it came from.
-  ///   - mayLinger: Whether it may look out for work when there is none; one of a queue does.
-  ///   - effects: Gets what has to happen outside.
-  /// - Returns: What it does next.
+  ///   - report: The report of the worker.
+  ///   - released: The operations of this queue that waited only for the end that is reported.
+  ///   - source: The source of the worker.
+  ///   - mayLinger: Whether the worker may spin if there is no work. Only one worker of a queue spins at a
+  ///     time.
+  ///   - effects: The effects, to which the method adds.
+  /// - Returns: The next step of the worker.
   mutating func nextStep(
     after report: Report,
     releasing released: borrowing FewObjects<Operation>,
@@ -181,12 +183,12 @@ extension SchedulerState {
     return .leave
   }
 
-  /// Gives a slot to the first in the line, unless it needs none, and decides how it starts; nil if
-  /// it can't.
+  /// Gives a slot to the first operation in the waiting list, unless it needs none, and decides how it
+  /// starts; nil if it can't start.
   @inline(__always)
   private mutating func takeSlot(for member: Member) -> Step? {
     guard hasNothingOpen(member) || member.isCancelled else {
-      // A dependency was added while it stood in line.
+      // A dependency was added while the operation was in the waiting list.
       move(member, to: .waiting)
       return nil
     }
@@ -196,7 +198,7 @@ extension SchedulerState {
     }
     self[member, .isNudged] = false
     if member.isKnown { return start(member, .known) }
-    // A body that takes its slot again has its claims, and the conditions were satisfied.
+    // A body that acquires its slot again has its claims, and its conditions were satisfied.
     let isAsked =
       (!member.isLayered || member.use { $0.isAskedAtStart }) && !self[member, .hasReleasedSlot]
     return start(member, isAsked ? .asked : .unasked)
@@ -222,14 +224,16 @@ extension SchedulerState {
     activeMembers == 0 && !barriers.isEmpty && !isBarrierRunning
   }
 
-  /// The operation that a closure has become which a worker reports as returned: has to be ended
-  /// before anything else is done, and its end to be reported in turn.
+  /// Removes and returns the operation that a closure has become, if the report is about the return of that
+  /// closure.
+  ///
+  /// The caller has to end the operation before any other step, and to report that end in turn.
   mutating func takeUnended(_ report: Report) -> Member? {
     guard case .closureReturned(let number) = report.event else { return nil }
     return closures.takeMember(madeOf: number)
   }
 
-  // MARK: What a report changes
+  // MARK: Changes by a report
 
   private mutating func account(
     for report: Report,
@@ -240,7 +244,7 @@ extension SchedulerState {
     switch report.event {
     case .began: isWorkerRequested = false
     case .lingered:
-      // It has been counted all the time.
+      // The worker was counted while it was spinning.
       loopingWorkers -= 1
       isLingering = false
     case .asked: asked(report)
@@ -259,7 +263,8 @@ extension SchedulerState {
   }
 
   private mutating func account(for event: Event, of member: Member, _ effects: inout Effects) {
-    // While it was asked whether it may start, it was given what it would have waited for.
+    // While a worker evaluated whether the operation may start, the operation received the grant for which it
+    // would have waited.
     let wasGranted = self[member].placement == .granted
     if wasGranted { move(member, to: .started) }
     self[member, .isOnStack] = false
@@ -272,7 +277,7 @@ extension SchedulerState {
       guard keepsPlace(member, &effects) else { break }
       move(member, to: .parked)
       if self[member, .isPaused] {
-        // Its end, if that is due, takes it out of here.
+        // If its end is due, that end removes the operation from this placement.
         if self[member, .isNudged] { place(member) }
       } else if member.isCancelled {
         leavesAhead(member)
@@ -282,7 +287,7 @@ extension SchedulerState {
     case .gotDependency:
       guard keepsPlace(member, &effects) else { break }
       move(member, to: .waiting)
-      // What it was given goes to others.
+      // Other operations get the grant.
       if wasGranted { effects.grantToReturn = member.operation }
       if member.isCancelled { leavesAhead(member) } else { offered(member) }
     case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
@@ -291,17 +296,20 @@ extension SchedulerState {
     if self[member, .isReleasedByReport] { effects.garbage = member.released() }
   }
 
-  /// An operation whose turn came doesn't start: it gives its slot back, and leaves if it has
-  /// ended.
+  /// Takes the slot from an operation that was to start but doesn't start.
   ///
-  /// - Returns: Whether it hasn't.
+  /// If the operation has ended, it leaves.
+  ///
+  /// - Returns: Whether the operation hasn't ended.
   mutating func keepsPlace(_ member: Member, _ effects: inout Effects) -> Bool {
     giveBackSlot(of: member)
     if self[member].isFinished { settled(member, &effects) }
     return !self[member].isFinished
   }
 
-  /// The start of an operation returned; one that is over leaves.
+  /// Handles the return of a start.
+  ///
+  /// An operation that has ended leaves.
   mutating func returned(_ member: Member, isEnd: Bool, _ effects: inout Effects) {
     if isEnd {
       move(member, to: .ending)
@@ -311,9 +319,10 @@ extension SchedulerState {
     if self[member, .pausesOnReturn] { pauseDue(member, &effects) }
   }
 
-  // MARK: Workers that come and leave
+  // MARK: Requesting and leaving of workers
 
-  // Mutating, because the compiler copies all of this value otherwise: 88 instructions (callgrind).
+  // The getter is mutating, because the compiler copies the whole value otherwise: 88 instructions
+  // (callgrind).
   var hasWork: Bool {
     mutating get {
       if !granted.isEmpty { return true }
@@ -323,16 +332,20 @@ extension SchedulerState {
     }
   }
 
-  /// Where a worker has to be asked for, if one is needed; it counts as asked for then.
+  /// Returns the source of a worker, if a worker is needed.
+  ///
+  /// The worker counts as requested then.
   mutating func workerNeeded() -> WorkerSource? {
     guard loopingWorkers == 0, !isWorkerRequested, hasWork else { return nil }
     isWorkerRequested = true
     return source
   }
 
-  /// A worker's share is used up: it leaves, and another is asked for if there is work.
+  /// Handles the report of a worker that leaves because its share is used up.
   ///
-  /// - Precondition: There is nothing to ``takeUnended(_:)``.
+  /// Another worker is requested if there is work.
+  ///
+  /// - Precondition: There is no operation for ``takeUnended(_:)``.
   mutating func shareUsedUp(
     after report: Report,
     releasing released: borrowing FewObjects<Operation>,
@@ -343,16 +356,18 @@ extension SchedulerState {
     effects.requestWorker = workerNeeded()
   }
 
-  /// The worker that looks out for work can't any more.
+  /// Notes that the spinning worker can't spin any more.
   mutating func lingeringEnded(_ effects: inout Effects) {
     isLingering = false
     loopingWorkers -= 1
     effects.requestWorker = workerNeeded()
   }
 
-  /// Workers come from somewhere else from now on; one that was asked for doesn't count.
+  /// Changes the source of workers.
   ///
-  /// - Returns: False, and nothing changed, if there are operations.
+  /// A worker that was requested from the earlier source doesn't count.
+  ///
+  /// - Returns: Whether the source was changed; false if there are operations.
   mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
     guard members.count == 0, closures.isEmpty else { return false }
     self.source = source

@@ -1,30 +1,32 @@
-/// What a queue knows: who is a member, who could start, how many slots are taken.
+/// The state of a queue, such as its members, the operations that can start, and the number of slots in use.
 ///
-/// A plain value behind the lock of ``Scheduler``. Each event is one mutating method; what has to
-/// happen outside of the lock comes back as ``Effects``.
+/// The state is a value under the lock of ``Scheduler``. Each event is one mutating method. Actions outside
+/// of the lock are returned as ``Effects``.
 struct SchedulerState {
   struct PendingBarrier {
-    /// Taken when it runs, so that it is released by its worker and not under the lock.
+    /// The block is taken out when it runs, so that its worker releases it, not code under the lock.
     var block: Barrier?
-    /// Members that were added after it and before the next one.
+    /// The number of members that were added after this barrier and before the next one.
     var membersBehind = 0
-    /// Those of them that could start if it weren't there.
+    /// The members behind this barrier that could start without it.
     var line = MemberLine()
   }
 
   var members = QueueMembers()
-  /// There are some only while there are no members.
+  /// The closures that aren't operations, which exist only while there are no members.
   var closures = QueueClosures()
-  /// Since the queue was last idle; since a total was set that is to be reached, if one was.
+  /// The number of added operations since the queue was last idle.
+  ///
+  /// If a total was set, the count continues while the queue is idle.
   var addedCount: Int64 = 0
   var leftCount: Int64 = 0
   private var countsOn = false
   var isSuspended = false
-  /// The limit as it was set; negative for none.
+  /// The limit that was set; negative if there is no limit.
   var requestedLimit = -1
   var slotsInUse = 0
   var ready = ReadyLine()
-  /// Those that could start and need no slot.
+  /// The operations that can start and need no slot.
   var slotless = ReadyLine()
   var service = MemberLine()
   var granted = ReadyLine()
@@ -33,34 +35,40 @@ struct SchedulerState {
   var activeSegment: UInt32 = 0
   var activeMembers = 0
   var isBarrierRunning = false
-  /// Workers that will look here again without running anybody's code before.
+  /// The number of workers that will report here before they run code of the program again.
   var loopingWorkers = 0
-  /// Whether one of those is only looking out for work, and has not been told of any.
+  /// Whether one of the looping workers is spinning, and hasn't been notified of work.
   var isLingering = false
   var isWorkerRequested = false
-  /// Where workers come from; those of an earlier one leave.
+  /// The source of workers.
+  ///
+  /// A worker of an earlier source leaves.
   var source: WorkerSource
   var blockedStarts = 0
-  /// The queue, kept alive while it has something to do.
+  /// The queue, which this reference keeps alive while it has members, closures or barriers.
   var owner: OperationQueue?
   var waiters: WaitList<Void>?
-  /// Whether the code of an operation has waited for all members; stays set.
+  /// Whether the code of an operation has ever waited for all members.
   var isAwaited = false
   /// Whether the limit was lowered, or raised from 0, since the queue was last idle.
   private var hasNewLimit = false
-  /// Whether closures may be taken in as they are: whether no class of the program overrides how
-  /// they are added.
+  /// Whether closures may be stored without operations, because no class of the program overrides how they
+  /// are added.
   var keepsClosures = false
   /// The slots that bodies have released while they await, by operation.
   var releases: [ObjectIdentifier: SlotRelease] = [:]
-  /// Looks at new members before anything happens to them; stays set.
+  /// The gate that receives new members before any other step.
+  ///
+  /// Once set, it stays set.
   var gate: (any ArrivalGate)?
 
   init(source: WorkerSource) { self.source = source }
 
-  /// Whether a new member may complete a cycle that a wait for it can't have found before it came.
+  /// Whether a new member may complete a cycle that a wait for it can't have found before the member was
+  /// added.
   ///
-  /// So it is after a new limit: who looks because of that sees only what is a member by then.
+  /// This is also the case after a new limit, because the search that a new limit begins sees only the
+  /// members at that time.
   var isWatched: Bool { isAwaited || hasNewLimit || !barriers.isEmpty }
 
   var isIdle: Bool { members.count == 0 && closures.isEmpty && barriers.isEmpty }
@@ -68,12 +76,14 @@ struct SchedulerState {
 
   // MARK: Events of members
 
-  /// Takes in an operation; nothing happens to it before ``letIn(_:)``.
+  /// Adds an operation.
+  ///
+  /// It doesn't proceed before ``letIn(_:)``.
   ///
   /// - Parameters:
   ///   - member: The new member.
-  ///   - other: What needs the new member for its conditions: that is behind the same barriers as
-  ///     this one, instead of behind all, and needs no slot.
+  ///   - other: The member that needs the new member for its conditions. In this case, the new member is
+  ///     behind the same barriers as `other`, instead of behind all barriers, and needs no slot.
   ///   - owner: The queue.
   mutating func memberAdded(
     _ member: Member,
@@ -91,7 +101,7 @@ struct SchedulerState {
     members.append(member)
     self[member].level = member.use { $0.priorityLevel }
     self[member, .needsNoSlot] = other != nil
-    // A member that has left meanwhile may have let the barrier run that was behind it.
+    // If `other` has left in the meantime, the barrier behind it may be running.
     let inFront =
       other.map { max(barriersInFront(of: $0), isBarrierRunning ? 1 : 0) } ?? barriers.count
     self[member].segment = activeSegment &+ UInt32(inFront)
@@ -111,7 +121,7 @@ struct SchedulerState {
     if member.use({ $0.readiness.step { $0.letIn() } }) != .none { offered(member) }
   }
 
-  /// What kept the operation parked may be gone.
+  /// Places a parked operation in its waiting list again, because the cause of its parking may have ended.
   mutating func reoffered(_ member: Member) {
     switch self[member].placement {
     case .parked: place(member)
@@ -122,19 +132,21 @@ struct SchedulerState {
     }
   }
 
-  /// Gives a parked operation a slot, if there is one for it at this moment; one that a worker is
-  /// just asking about keeps the slot that it asks with.
+  /// Gives a parked operation a slot, if a slot is available for it at this moment.
   ///
-  /// Otherwise an operation that was refused a moment ago would be passed by others that come
-  /// before it is parked. An operation that is ready and comes first gets the slot, though no
-  /// worker has taken it yet.
+  /// If a worker is evaluating whether the operation may start, the operation keeps the slot that the worker
+  /// has for it.
+  ///
+  /// Without this rule, an operation that was refused a moment ago would be overtaken by other operations
+  /// before it is parked. A ready operation that comes first gets the slot, even if no worker has taken it
+  /// yet.
   mutating func reserved(_ member: Member) -> Bool {
     guard !isBlocked, hasNothingOpen(member) else { return false }
     switch self[member].placement {
     case .parked where self[member, .needsNoSlot]: if limit == 0 { return false }
     case .parked:
       guard slotsInUse < limit else { return false }
-      // The last free slot is that of a ready operation that comes first.
+      // A ready operation that comes first gets the last free slot.
       if slotsInUse + 1 == limit, let first = ready.first, first.startsBefore(member) {
         return false
       }
@@ -152,18 +164,19 @@ struct SchedulerState {
     return true
   }
 
-  /// Whether a parked operation could be started now, or a worker just asks whether it may.
+  /// Whether a parked operation could be started now, or a worker is evaluating whether it may start.
   func mayStart(_ member: Member) -> Bool {
     if self[member].placement == .started { return true }
     return self[member].placement == .parked && !isBlocked && !isFull(for: member)
       && hasNothingOpen(member)
   }
 
-  /// The operation has another priority, which is read here: of several that are set at the same
-  /// time, the one that stays is in force.
+  /// Changes the priority of an operation to its current value, which is read here.
+  ///
+  /// If several threads set the priority at the same time, the value that remains takes effect.
   mutating func priorityChanged(_ member: Member) {
     let level = member.use { $0.priorityLevel }
-    // Only these lines have levels.
+    // Only these waiting lists have levels.
     guard self[member].placement == .ready || self[member].placement == .granted else {
       self[member].level = level
       return
@@ -173,13 +186,13 @@ struct SchedulerState {
     enterLine(member)
   }
 
-  /// The operation's end was reported; once.
+  /// Handles the end of an operation, which is reported once.
   ///
   /// - Parameters:
   ///   - member: The operation.
-  ///   - hasCompletion: Whether it stays a member until its completion block returned.
+  ///   - hasCompletion: Whether the operation stays a member until its completion block has returned.
   ///   - isHeldUntilIdle: Whether its layer keeps slot and membership.
-  ///   - effects: Gets what to do.
+  ///   - effects: The effects, to which the method adds.
   mutating func finished(
     _ member: Member,
     hasCompletion: Bool,
@@ -193,25 +206,28 @@ struct SchedulerState {
     settled(member, &effects)
   }
 
-  /// The operation has ended: if its body waits for its slot, the body continues without one.
+  /// Ends the release of a slot, because the operation has ended.
+  ///
+  /// If its body waits for the slot, the body continues without one.
   mutating func endRelease(of member: Member, _ effects: inout Effects) {
     guard self[member, .hasReleasedSlot] else { return }
     effects.pause = forgetRelease(of: member).map { .isOver($0) }
   }
 
-  /// The completion block of the operation returned.
+  /// Notes that the completion block of an operation has returned.
   mutating func completionReturned(_ member: Member, _ effects: inout Effects) {
     self[member, .hasCompletion] = false
     settled(member, &effects)
   }
 
-  /// The layer keeps slot and membership beyond the end, or lets go of them.
+  /// Notes that the layer keeps the slot and the membership of an operation after its end, or that it has
+  /// released them.
   mutating func idleHold(_ member: Member, isHeld: Bool, _ effects: inout Effects) {
     self[member, .isHeldUntilIdle] = isHeld
     settled(member, &effects)
   }
 
-  /// Gives back what a finished operation has, as far as nothing holds it.
+  /// Releases the slot and the membership of a finished operation, unless something keeps them.
   mutating func settled(_ member: Member, _ effects: inout Effects) {
     let isOnStack = self[member, .isOnStack]
     guard self[member].isFinished, self[member, .isMember], !self[member, .isHeldUntilIdle],
@@ -250,14 +266,15 @@ struct SchedulerState {
     slotsInUse -= 1
   }
 
-  /// The queue was empty and has something to do from now on.
+  /// Begins to keep the queue alive, because it was empty and has something to do from now on.
   mutating func begin(_ owner: OperationQueue) {
     self.owner = owner
     if !countsOn { (addedCount, leftCount) = (0, 0) }
   }
 
-  /// A total was set that is to be reached, or none is any more: an idle queue begins to count
-  /// anew.
+  /// Notes that a total was set for the progress, or that it was reset.
+  ///
+  /// If the queue is idle, it counts from 0 again.
   mutating func totalChanged(countsOn: Bool) {
     self.countsOn = countsOn
     if isIdle { (addedCount, leftCount) = (0, 0) }
@@ -284,15 +301,15 @@ struct SchedulerState {
     if !isIdle, old == 0 || self.limit < old { hasNewLimit = true }
   }
 
-  /// Nothing is started between the two ends of a sweep over all members.
+  /// Begins or ends a sweep over all members, during which nothing is started.
   mutating func sweep(isBeginning: Bool) {
     blockedStarts += isBeginning ? 1 : -1
   }
 
-  /// Takes in a barrier.
+  /// Adds a barrier.
   ///
-  /// - Returns: The members in front of it that no earlier barrier waits for, and the segment of
-  ///   those that will come behind it.
+  /// - Returns: The members in front of the barrier that no earlier barrier waits for, and the segment of the
+  ///   members that will be added behind it.
   mutating func barrierAdded(
     _ block: @escaping @Sendable () -> Void,
     owner: OperationQueue
@@ -304,7 +321,7 @@ struct SchedulerState {
     return (before, activeSegment &+ UInt32(barriers.count))
   }
 
-  /// Registers someone who waits for the queue to be empty.
+  /// Registers a waiter for the queue to become empty.
   ///
   /// - Returns: Whether there is something to wait for.
   mutating func waited(_ waiter: WaitList<Void>.Waiter) -> Bool {

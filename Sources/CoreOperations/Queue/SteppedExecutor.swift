@@ -1,22 +1,21 @@
-/// An executor that decides every step by itself; for simulations.
+/// An executor that decides every step by itself, for simulations.
 ///
-/// A queue on such an executor hands it single steps instead of workers: what is decided and what
-/// is done because of it are two steps, and others may come in between, as they may on real
-/// threads.
+/// A queue on such an executor enqueues single steps instead of workers. A decision and its execution are two
+/// steps. Other steps may run in between, as on real threads.
 package protocol SteppedExecutor: OperationExecutor {
-  /// Runs a step, once, and on another stack.
+  /// Runs a step once, on another stack.
   func enqueue(_ step: WorkerStep, _ body: @escaping @Sendable () -> Void)
-  /// A queue was created that runs on this executor.
+  /// Notifies the executor of a new queue that runs on it.
   func didCreate(_ queue: any SteppedQueue)
 }
 
-/// What a step of a queue is about.
+/// A kind of step of a queue, with its subject.
 package enum WorkerStep: Sendable {
-  /// Decide what is done next.
+  /// Decide the next step of the queue.
   case decide(any SteppedQueue)
-  /// Ask for the conditions of an operation.
+  /// Evaluate the conditions of an operation.
   case evaluate(Operation)
-  /// Start an operation that was decided on.
+  /// Start an operation whose start was decided.
   case start(Operation)
   case barrier(any SteppedQueue)
   /// Run a completion block.
@@ -24,7 +23,7 @@ package enum WorkerStep: Sendable {
 }
 
 extension WorkerStep {
-  /// What the operation or queue calls itself.
+  /// The label of the operation or queue.
   package var label: String {
     switch self {
     case .decide(let queue), .barrier(let queue): queue.label
@@ -43,25 +42,28 @@ extension WorkerStep {
   }
 }
 
-/// What a simulation sees of a queue that it runs; there as long as one of its steps or members is,
-/// and so maybe longer than the `OperationQueue`.
+/// The interface through which a simulation accesses a queue that it runs.
+///
+/// The object exists as long as a step or a member of the queue does, and so maybe longer than the
+/// `OperationQueue`.
 package protocol SteppedQueue: AnyObject, Sendable {
   /// The name that was set, if one was.
   var givenName: String? { get }
   /// The members that have not finished.
   var unfinishedMembers: [Operation] { get }
-  /// Numbers that are equal for equal states, for explorations that need not go on from equal ones.
+  /// Returns numbers that are equal for equal states, so that an exploration needs to continue from only one
+  /// of equal states.
   ///
   /// - Parameter number: A number for each operation, the same in every run.
-  /// - Returns: All that decides what the queue does later.
+  /// - Returns: All values that determine the later behavior of the queue.
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64]
-  /// The number of a member in the order of adding.
+  /// Returns the number of a member in the order of adding.
   func number(of operation: Operation) -> UInt32
-  /// Releases all that the queue holds, because nothing will run it any more. Operations that are
-  /// added later aren't taken in.
+  /// Releases everything that the queue retains, because nothing will run it any more. Operations that are
+  /// added later are turned away.
   ///
-  /// - Returns: The members, which are in no queue any more. Call ``Operation/wasAbandoned()`` on
-  ///   each before any of them is released, so that the release of a chain doesn't nest.
+  /// - Returns: The members, which aren't in a queue any more. Call ``Operation/wasAbandoned()`` on each
+  ///   member before you release any of them, so that the release of a chain doesn't nest.
   func abandon() -> [Operation]
 }
 
@@ -81,10 +83,10 @@ extension Operation {
 // The end of an operation whose queue a simulation has abandoned: it never finishes.
 
 extension Operation {
-  /// Releases what the operation holds, because nothing will run it any more.
+  /// Releases the objects that the operation retains, because nothing will run it any more.
   ///
-  /// Code of the program isn't called, except by a `deinit`. The operation keeps its state and its
-  /// name; it has no dependencies from here on.
+  /// Code of the program isn't called, except by a `deinit`. The operation keeps its state and its name, but
+  /// has no dependencies any more.
   package final func wasAbandoned() {
     layer?.releaseAsAbandoned()
     letGoOfWork()
@@ -99,14 +101,16 @@ extension Operation {
   package final func forgetDependencies() {
     unlinkDependencies()
     let dependencies = withDependencyList { exchange(&$0, with: DependencyList()) }
-    // Another thread may have added one that is still linked.
+    // Another thread may have added a dependency that is still linked.
     DependencyTeardown.release(dependencies, areOpen: true)
   }
 }
 
 /// The end of a queue that nothing runs any more, because its simulation was abandoned.
 extension SchedulerState {
-  /// What the queue held; the caller releases it without the lock.
+  /// The contents of an abandoned queue.
+  ///
+  /// The caller releases them without the lock.
   struct Abandoned {
     let members: [Operation]
     let barriers: FirstInFirstOut<PendingBarrier>
@@ -114,13 +118,13 @@ extension SchedulerState {
     let gate: (any ArrivalGate)?
   }
 
-  /// Takes out everything that the queue keeps alive.
+  /// Removes everything that the queue keeps alive.
   ///
   /// Waiters stay: the queue never becomes empty for them, and a continuation that is released
   /// without being resumed is reported by the standard library.
   ///
-  /// - Parameter gate: Turns away operations that are added later.
-  /// - Returns: What the queue held.
+  /// - Parameter gate: A gate that turns away operations that are added later.
+  /// - Returns: The contents of the queue.
   mutating func abandoned(closedBy gate: any ArrivalGate) -> Abandoned {
     let abandoned = Abandoned(
       members: members.operations,
@@ -165,7 +169,8 @@ final class AbandonedQueueGate: ArrivalGate {
   }
 }
 
-/// What tells two states of a queue apart, for explorations that need not go on from equal ones.
+/// The values that distinguish two states of a queue, so that an exploration needs to continue from only one
+/// of equal states.
 extension SchedulerState {
   func fingerprint(_ number: (Operation) -> UInt64) -> [UInt64] {
     var numbers: [UInt64] = [
@@ -191,7 +196,7 @@ extension SchedulerState {
 }
 
 extension SchedulerState.Step {
-  /// What the step is about, for executors that decide every step; nil when there is nothing to do.
+  /// The step as a kind for executors that decide every step; nil if there is nothing to do.
   func described(by queue: any SteppedQueue) -> WorkerStep? {
     switch self {
     case .leave, .linger: nil

@@ -10,7 +10,9 @@ package struct LockedBox<Value>: @unchecked Sendable {
   init(_ value: consuming Value) { self.value = value }
 }
 
-/// Carries a result out of a lock; moved and never copied, whatever its size.
+/// A container that carries a result out of a lock.
+///
+/// The result is moved and never copied, regardless of its size.
 @usableFromInline
 @frozen
 struct LockedResult<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
