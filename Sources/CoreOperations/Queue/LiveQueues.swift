@@ -23,7 +23,7 @@ package enum LiveQueues {
 
   /// Records the main queue, and each queue that is created from now on.
   package static func record() {
-    // Before the flag is set, or a main queue that is created here would be in the list twice.
+    // The main queue is created before the flag is set, because it would otherwise be in the list twice.
     let main = OperationQueue.main.scheduler
     if !isOn.exchange(true, ordering: .relaxed) { created(main) }
   }
@@ -58,10 +58,11 @@ package enum LiveQueues {
 }
 
 extension OperationQueue {
-  /// The members, in groups of which all wait for a slot, or all behind the same barrier.
+  /// The members in groups, whose operations all wait for a slot or all wait behind the same barrier.
   ///
-  /// To explain one operation of such a group is enough, and each explanation lists all operations that are
-  /// in the way.
+  /// Every other member is a separate group.
+  ///
+  /// One explanation per group is enough, because it lists all operations that are in the way.
   ///
   /// - Complexity: O(n), n the number of members.
   package final var membersByWait: [[Operation]] { scheduler.state.withLock { $0.membersByWait() } }

@@ -88,7 +88,7 @@ public final class OperationQueueProgress: Sendable {
 
   /// The counts and the fraction at one moment.
   public var value: OperationProgress {
-    // In between two reads, the queue may have been empty, and begun to count anew.
+    // Between two reads, the queue may have become empty and counted from 0 again.
     let (added, left) = scheduler.progress
     let total = ownTotal.withLock { $0 } ?? added
     return OperationProgress(completedUnitCount: left, totalUnitCount: total)

@@ -2,8 +2,9 @@ import Synchronization
 
 /// An object that decides which operations a queue starts and when, and lets workers start them.
 ///
-/// ``SchedulerState`` makes the decisions under one lock, as a value. Code of the program runs after the lock
-/// was released. An operation counts its own readiness, and reports to the scheduler when it is ready.
+/// ``SchedulerState`` makes the decisions under one lock, and returns them as values. Code of the program
+/// runs after the lock was released. An operation counts its own readiness, and reports to the scheduler when
+/// it is ready.
 package final class Scheduler: @unchecked Sendable {
   // Sendable: each property is protected by a lock, is atomic, or doesn't change.
 

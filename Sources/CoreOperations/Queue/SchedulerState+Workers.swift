@@ -183,8 +183,10 @@ extension SchedulerState {
     return .leave
   }
 
-  /// Gives a slot to the first operation in the waiting list, unless it needs none, and decides how it
-  /// starts; nil if it can't start.
+  /// Gives a slot to the first operation in the waiting list, and decides how the operation starts; nil if it
+  /// can't start.
+  ///
+  /// An operation that needs no slot starts without one.
   @inline(__always)
   private mutating func takeSlot(for member: Member) -> Step? {
     guard hasNothingOpen(member) || member.isCancelled else {
@@ -367,7 +369,7 @@ extension SchedulerState {
   ///
   /// A worker that was requested from the earlier source doesn't count.
   ///
-  /// - Returns: Whether the source was changed; false if there are operations.
+  /// - Returns: Whether the source was changed; false if the queue has operations or closures.
   mutating func sourceChangedIfEmpty(_ source: WorkerSource) -> Bool {
     guard members.count == 0, closures.isEmpty else { return false }
     self.source = source

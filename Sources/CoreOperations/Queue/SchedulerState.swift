@@ -78,7 +78,7 @@ struct SchedulerState {
 
   /// Adds an operation.
   ///
-  /// It doesn't proceed before ``letIn(_:)``.
+  /// Nothing happens to the operation before ``letIn(_:)``.
   ///
   /// - Parameters:
   ///   - member: The new member.

@@ -145,7 +145,7 @@ extension SchedulerState {
     slotless = ReadyLine()
     granted = ReadyLine()
     service = MemberLine()
-    // A worker that was requested doesn't come.
+    // A worker that was requested never runs.
     isWorkerRequested = false
     loopingWorkers = 0
     slotsInUse = 0

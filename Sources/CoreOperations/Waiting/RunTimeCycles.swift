@@ -148,7 +148,7 @@ package enum RunTimeCycles {
     return !search.canSatisfy([need])
   }
 
-  /// Checks the members of a queue that can start operations from now on.
+  /// Checks the members of a queue, because the queue can start operations from now on.
   ///
   /// Until then, their wait for the queue was treated as a wait that the program will end.
   static func checkWaiting(in scheduler: Scheduler) {
@@ -194,7 +194,7 @@ package enum RunTimeCycles {
     }
   }
 
-  /// Checks operations that were added to a queue which is needed as a whole by an executing operation.
+  /// Checks operations that were added to a queue which an executing operation needs as a whole.
   ///
   /// The executing operation owns the queue, or its code waits for the queue.
   ///
@@ -309,7 +309,8 @@ extension Operation {
 ///
 /// A cycle through barriers contains an operation that is behind a barrier and that another operation needs.
 /// The order of a queue alone can't complete a cycle, because barriers only delay the operations behind them.
-/// While no such operation has been seen, no other operation has to look for a cycle because of barriers.
+/// While no needed operation has been seen behind a barrier, no other operation has to look for a cycle
+/// because of barriers.
 enum PendingBarriers {
   /// Twice the number of barriers, plus 1 if a needed operation was seen behind a barrier.
   private static let word = Atomic<Int>(0)
@@ -337,6 +338,6 @@ enum PendingBarriers {
     }
   }
 
-  /// Records that an operation that another operation needs is behind a barrier.
+  /// Records that a needed operation is behind a barrier.
   static func neededOneIsBehind() { word.bitwiseOr(1, ordering: .sequentiallyConsistent) }
 }

@@ -196,7 +196,9 @@ package enum WaitNode: Hashable, Sendable {
   }
 }
 
-/// A need of a node: enough of the sources have to happen that their units reach the number of needed units.
+/// A need of a node, which is satisfied when enough of its sources have happened.
+///
+/// The units of these sources have to reach the number of needed units.
 package struct WaitNeed: Hashable, Sendable {
   package struct Source: Hashable, Sendable {
     let node: WaitNode
