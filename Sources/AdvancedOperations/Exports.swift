@@ -1,2 +1,2 @@
-// One import suffices, also for clients that build with member import visibility.
+// A single import suffices, even for clients that build with member import visibility.
 @_exported public import CoreOperations

@@ -45,11 +45,11 @@ import CoreOperations
 public final class CircuitBreaker: OperationObserver {
   /// The state of a circuit, which decides whether operations may run.
   public enum State: Sendable, Hashable, CaseIterable {
-    /// All operations may run.
+    /// Every operation may run.
     case closed
     /// No operation may run until the cooldown is over.
     case open
-    /// One operation may run, as the probe.
+    /// A single operation may run, as the probe.
     case halfOpen
   }
 

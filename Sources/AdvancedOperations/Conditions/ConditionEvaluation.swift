@@ -175,7 +175,7 @@ extension AdvancedOperation {
 
   /// The result of a task that evaluates conditions.
   enum Evaluation: Sendable {
-    /// All conditions are evaluated, or one condition decides.
+    /// The verdict is decided, because all conditions are evaluated or one condition decides.
     case decided(OperationStateMachine.Verdict)
     /// The next condition, in order, needs prerequisites.
     case needsPrerequisites([Operation], ConditionWalk)

@@ -29,7 +29,8 @@ extension AdvancedOperation {
   /// Runs the prerequisites of conditions.
   ///
   /// - Parameters:
-  ///   - prerequisites: The prerequisites. Those that are in no queue are added to the operation's queue.
+  ///   - prerequisites: The prerequisites. If a prerequisite isn't in a queue, it is added to the operation's
+  ///     queue.
   ///   - conditions: The name of the condition that returned the prerequisite, for each prerequisite.
   ///   - next: A closure that is called when all prerequisites have finished.
   final func run(

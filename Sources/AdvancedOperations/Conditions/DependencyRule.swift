@@ -91,7 +91,7 @@ public struct DependencyRule: OperationCondition {
 
   /// The outcomes of dependencies that break a rule.
   private enum Breaking {
-    /// Each outcome for which the closure returns true breaks the rule, independently of other outcomes.
+    /// An outcome breaks the rule if the closure returns true for it, independently of other outcomes.
     case single(@Sendable (OperationOutcome) -> Bool)
     /// No single outcome breaks the rule, but all together do. The reasons are the failures among them.
     case all

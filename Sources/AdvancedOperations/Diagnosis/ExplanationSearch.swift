@@ -280,7 +280,7 @@ struct ExplanationSearch {
   ///
   /// Each operation is counted for one node, to which its first wait leads.
   ///
-  /// - Complexity: O(v), where the exact numbers of all nodes take O(v · (v + e)).
+  /// - Complexity: O(v). The exact numbers of all nodes would take O(v · (v + e)).
   private func loads(_ size: (Operation) -> Int) -> [Int] {
     let (isNew, isOnWay) = (-1, -2)
     var ends = [Int](repeating: isNew, count: nodes.count)

@@ -156,9 +156,9 @@ extension OperationQueue {
 
   /// Explains why operations of the queue wait, with a limited number of causes.
   ///
-  /// Operations that wait for the same reason have one cause, which counts them. Only causes up to the
-  /// limit get a text. Use this method if a page or an alarm asks a queue of thousands of operations again
-  /// and again:
+  /// Operations that wait for the same reason have one cause, which counts them. Only causes up to the limit
+  /// get a text. Use this method if a page or an alarm explains a queue of thousands of operations again and
+  /// again:
   ///
   /// ```swift
   /// print(orders.explain(limit: 1))

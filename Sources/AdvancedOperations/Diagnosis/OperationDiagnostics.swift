@@ -34,8 +34,8 @@ public enum OperationDiagnostics {
 
   /// The operations of all recorded queues: root causes, then counts, then the longest waits of each queue.
   ///
-  /// - Complexity: O(v + e), v the number of operations in the queues and in the way of those, and e
-  ///   that of their waits. The length of the text is bounded.
+  /// - Complexity: O(v + e), v the number of operations in the queues and in the way of these, and e the
+  ///   number of their waits. The length of the text is bounded.
   public static var report: String { makeReport(showsErrors: showsErrors) }
 
   package static func makeReport(showsErrors: Bool) -> String {
@@ -80,7 +80,7 @@ public enum OperationDiagnostics {
     }
   }
 
-  /// Writes a report, for which the calling thread doesn't wait longer than it has patience.
+  /// Writes a report, and limits the wait of the calling thread for it.
   package static func answer(to fileDescriptor: Int32, patience: Double = 5) {
     let isDone = DispatchSemaphore(value: 0)
     let write: @Sendable () -> Void = {
@@ -100,21 +100,22 @@ public enum OperationDiagnostics {
 
   /// Watches all recorded queues, and logs the root causes that last for too long.
   ///
-  /// A cause is logged when it has lasted for `limit`, and again each time its age has doubled. All operations
-  /// that wait for the same cause are one entry. Log entries are few even after days: 64 times the limit
-  /// is seven entries.
+  /// A cause is logged when it has lasted for `limit`, and again each time its age has doubled. All
+  /// operations that wait for the same cause are one entry. Log entries are few even after days: 64 times the
+  /// limit is seven entries.
   ///
   /// ```swift
   /// let watch = OperationDiagnostics.watch(stuckAfter: .seconds(60)) { logger.warning("\($0)") }
   /// ```
   ///
-  /// The duration of an async body or condition is known. Any other cause has lasted since the watch has
-  /// seen it first.
+  /// The duration of an async body or condition is known. For any other cause, the duration begins when the
+  /// watch has first seen the cause.
   ///
   /// - Parameters:
-  ///   - interval: The duration between two looks.
+  ///   - interval: The duration between two checks.
   ///   - limit: The age at which a cause is logged first.
-  ///   - log: Called on the thread of the watch, once for all causes that are due after a look.
+  ///   - log: A closure that is called on the thread of the watch, once for all causes that are due after a
+  ///     check.
   /// - Returns: The watch, which continues until you call `remove()`.
   /// - Precondition: Both durations are positive.
   @discardableResult

@@ -11,7 +11,7 @@ public import CoreOperations
 /// Operations keep running while the graph is taken: each node has the state that its operation had when
 /// the graph read it.
 public struct OperationGraph: Sendable, CustomStringConvertible {
-  /// One operation.
+  /// An operation in the graph.
   public struct Node: Sendable, Identifiable {
     /// The name as an identifier, with a number if several operations have the same name.
     ///
@@ -73,7 +73,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
   /// The graph has finished dependencies, but not the dependencies of those, unless you pass them.
   ///
   /// - Parameter operations: Operations in any queues or none, finished or not.
-  /// - Complexity: O(n + e), n the number of nodes and e that of edges.
+  /// - Complexity: O(n + e), n the number of nodes and e the number of edges.
   public init(of operations: some Sequence<Operation>) {
     var snapshot = GraphSnapshot()
     snapshot.add(operations)
@@ -92,7 +92,7 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
   /// - Parameter isIncluded: Returns whether a node stays. A child of a group that doesn't stay isn't a child
   ///   of a group in the result.
   /// - Returns: The graph, in the same order.
-  /// - Complexity: O(n + e), n the number of nodes and e that of edges.
+  /// - Complexity: O(n + e), n the number of nodes and e the number of edges.
   public func filter(_ isIncluded: (Node) throws -> Bool) rethrows -> OperationGraph {
     var graph = OperationGraph(nodes: try nodes.filter(isIncluded), edges: [])
     let ids = Set(graph.nodes.map(\.id))
@@ -124,11 +124,11 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
 extension OperationQueue {
   /// The operations of the queue at this moment, with their states and dependencies.
   ///
-  /// - Complexity: O(n + e), n the number of operations and e that of their dependencies.
+  /// - Complexity: O(n + e), n the number of operations and e the number of their dependencies.
   public final var graph: OperationGraph { OperationGraph(of: operations) }
 }
 
-/// Walks over operations, once, and makes a graph of them.
+/// Collects operations, each of them once, and creates their graph.
 package struct GraphSnapshot {
   private struct Entry {
     let operation: Operation
@@ -139,7 +139,7 @@ package struct GraphSnapshot {
   private var entries: [Entry] = []
   private var places: [ObjectIdentifier: Int] = [:]
 
-  /// Adds operations and what is in them, without recursion.
+  /// Adds operations and the children of groups, without recursion.
   mutating func add(_ operations: some Sequence<Operation>) {
     var stack: [(operation: Operation, group: Int?)] = operations.map { ($0, nil) }
     stack.reverse()
@@ -154,12 +154,12 @@ package struct GraphSnapshot {
     }
   }
 
-  /// Puts a child under its group that was found before it.
+  /// Makes a child that was added before its group a child of the group.
   private mutating func adopt(_ child: Int, into group: Int?) {
     guard let group, entries[child].group == nil else { return }
     var ancestor: Int? = group
     while let next = ancestor {
-      // A group that was added to one of its own children.
+      // The group was added to one of its own children.
       if next == child { return }
       ancestor = entries[next].group
     }
@@ -172,7 +172,7 @@ package struct GraphSnapshot {
     return entries.count - 1
   }
 
-  /// Adds what the operations depend on, and puts everything into values.
+  /// Adds the dependencies of the operations, and puts everything into values.
   mutating func graph() -> OperationGraph {
     var links: [(from: Int, to: Int, kind: OperationGraph.Edge.Kind)] = []
     var next = 0
@@ -226,7 +226,9 @@ package struct GraphSnapshot {
     )
   }
 
-  /// Words that are identifiers in every notation; equal names get numbers in their order.
+  /// Identifiers for every notation.
+  ///
+  /// Equal names get numbers in their order.
   package static func ids(of names: [String]) -> [String] {
     var used: Set<String> = []
     var counts: [String: Int] = [:]

@@ -11,8 +11,8 @@ struct OperationReport {
   private let membersOfFirst: [ObjectIdentifier: [Operation]]
   private let search: ExplanationSearch
 
-  /// - Complexity: O(v + e), v the number of operations in the queues and in the way of those, and e that of
-  ///   their waits.
+  /// - Complexity: O(v + e), v the number of operations in the queues and in the way of these, and e the
+  ///   number of their waits.
   init(of queues: [OperationQueue], showsErrors: Bool) {
     queueCount = queues.count
     groups = queues.flatMap(\.membersByWait)
@@ -23,7 +23,7 @@ struct OperationReport {
     search = ExplanationSearch(from: groups.map { $0[0] }, showsErrors: showsErrors)
   }
 
-  /// All that wait like an operation, and the operation.
+  /// The operation and all operations that wait like it.
   private func members(of operation: Operation) -> [Operation] {
     membersOfFirst[ObjectIdentifier(operation)] ?? [operation]
   }

@@ -1,24 +1,24 @@
 import CoreOperations
 
-/// What AdvancedOperationsVisualization reads of an operation besides public properties.
+/// The times and internal properties of an operation that AdvancedOperationsVisualization reads.
 ///
-/// A recorder of times sees the events of observers. An operation enters the states
-/// *evaluatingConditions* and *ready* without an event, so the operation keeps those times itself, if it
-/// was told to.
+/// A recorder of times receives the events of observers. An operation enters the states
+/// *evaluatingConditions* and *ready* without an event. If ``AdvancedOperation/recordTimes()`` was called,
+/// the operation keeps these times itself.
 package struct RecordedTimes: Sendable {
-  /// When the operation began to evaluate conditions, or to look itself up in its journal.
+  /// The time at which the operation began to evaluate conditions, or to look itself up in its journal.
   package let evaluating: Duration?
-  /// When the operation became ready.
+  /// The time at which the operation became ready.
   package let ready: Duration?
-  /// When the operation began to execute.
+  /// The time at which the operation began to execute.
   package let executing: Duration?
   /// Whether the operation has conditions.
   package let hasConditions: Bool
-  /// Whether a journal is asked before the conditions.
+  /// Whether the operation looks its value up in a journal before the conditions.
   package let isJournaled: Bool
-  /// The names of the claims that the operation takes.
+  /// The names of the operation's claims.
   package let claims: [String]
-  /// The operation that this one is a child of: a group, or one that repeats.
+  /// The parent of the operation: a group, or an operation that repeats.
   package let group: AdvancedOperation?
 }
 
@@ -26,7 +26,7 @@ extension AdvancedOperation {
   /// Records the times at which the operation enters its states from now on.
   package final func recordTimes() { withCore { $0.recordTimes() } }
 
-  /// The times that the operation has recorded, and what a picture says of their reasons.
+  /// The recorded times of the operation, and the properties that explain them in a picture.
   package final var recordedTimes: RecordedTimes {
     withCore { core in
       let times = core.extra?.stateTimes ?? StateTimes()

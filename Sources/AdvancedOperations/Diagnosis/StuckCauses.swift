@@ -1,14 +1,15 @@
-/// Decides which root causes a watch reports, at the times that it is given.
+/// The ages of root causes, which decide about the causes that a watch reports.
 ///
-/// The first report of a cause is due when it has lasted for the limit, and each later one when its age has
-/// doubled. Objects aren't retained.
+/// The first report of a cause is due when the cause has lasted for the limit. A later report is due each
+/// time its age has doubled. Times are passed as arguments, and objects aren't retained.
 struct StuckCauses {
   /// A cause that was found at one time.
   struct Sighting {
     /// The first of the operations that the cause keeps.
     let object: AnyObject
     let kind: OperationExplanation.Cause.Kind
-    /// The duration of the cause, if that is known; otherwise the cause began when it was first seen.
+    /// The duration of the cause; nil if it isn't known, and the duration begins when the cause was first
+    /// seen.
     let duration: Duration?
   }
 
@@ -18,7 +19,7 @@ struct StuckCauses {
   }
 
   private struct Entry {
-    /// Another object may get the address of a deallocated one.
+    /// A new object may have the address of a deallocated object.
     private(set) weak var object: AnyObject?
     let firstSeen: Duration
     var age = Duration.zero
@@ -30,7 +31,7 @@ struct StuckCauses {
 
   init(limit: Duration) { self.limit = limit }
 
-  /// All causes that there are at a time.
+  /// Records all causes that exist at a time.
   ///
   /// - Returns: Whether to report each of the causes now.
   mutating func seen(_ sightings: [Sighting], at now: Duration) -> [Bool] {
@@ -41,7 +42,7 @@ struct StuckCauses {
       let fresh = Entry(object: sighting.object, firstSeen: now, next: limit)
       var entry = old[key].flatMap { $0.object === sighting.object ? $0 : nil } ?? fresh
       let age = sighting.duration ?? now - entry.firstSeen
-      // The operation has begun to wait for something else of this kind.
+      // The age is smaller than before, so the operation has begun another wait of this kind.
       if age < entry.age { entry = fresh }
       entry.age = age
       let isDue = age >= entry.next

@@ -1,13 +1,15 @@
 import CoreOperations
 
 extension Operation {
-  /// A wait of this operation in words: the one place that has those of each kind.
+  /// Describes a wait of this operation.
+  ///
+  /// This method has the words for all kinds of waits.
   ///
   /// - Parameters:
   ///   - wait: The wait.
-  ///   - now: The time, for a claim that time makes available.
-  ///   - duration: For how long it has waited for a claim, if that is known.
-  /// - Returns: The words, and the operations that the wait comes down to.
+  ///   - now: The current time, for a claim that becomes available at a known time.
+  ///   - duration: The duration of the wait for a claim, if it is known.
+  /// - Returns: The words, and the operations that are the reason of the wait.
   final func finding(
     _ wait: Wait,
     at now: Duration = .zero,
@@ -26,7 +28,7 @@ extension Operation {
         remedy: { _ in "queue “\(queue.label)” has to be resumed" }
       )
     case .barrier:
-      // What is in front of it has a remedy of its own.
+      // If operations are before the barrier, they have their own remedies.
       let remedy = { (_: String) in "the barrier has to return" }
       return finding(.barrier, text(), remedy: others.isEmpty ? remedy : nil, next: others)
     case .slot(let queue, let limit):
@@ -78,14 +80,15 @@ extension Operation {
 }
 
 extension Operation {
-  /// Whether a wait for a slot is that of a body which has released its slot.
+  /// Whether a wait for a slot is the wait of a body that has released its slot.
   private final var takesSlotAgain: Bool {
     isExecuting && (self as? AdvancedOperation)?.attemptTurn == nil
   }
 }
 
 extension Wait.Claim {
-  /// What it waits for and why it can't have it, to go on after the name of an operation.
+  /// The claim and the reason why it isn't available, as the rest of a sentence that begins with the
+  /// operation's name.
   fileprivate func text(at now: Duration) -> String {
     var text = "waits for “\(name)”"
     if let units {
@@ -103,7 +106,7 @@ extension Wait.Claim {
 }
 
 extension AdvancedOperation {
-  /// What the operation waits for, in one line; nil when nothing visible keeps it.
+  /// The waits of the operation, in one line; nil if it has no known wait.
   final var textOfWaits: String? {
     let waits = waitsInDetail
     if waits.isEmpty { return nil }
@@ -111,8 +114,9 @@ extension AdvancedOperation {
     return waits.map { finding($0, at: now).cause.text }.joined(separator: ", ")
   }
 
-  /// What keeps the operation from its turn at this moment, its claims in the place of what its
-  /// queue sees of them.
+  /// The waits of the operation at this moment.
+  ///
+  /// Waits for claims replace the queue's wait for readiness.
   final var waitsInDetail: [Wait] {
     currentWaits.flatMap { wait in
       guard case .readiness = wait.kind else { return [wait] }

@@ -135,7 +135,9 @@ package struct ChildErrors {
     private let failed: Set<ObjectIdentifier>
     fileprivate private(set) var leftOut = LeftOut()
     fileprivate private(set) var notRunCount = 0
-    /// All reports that were taken out, which are released with this value and so not under a lock.
+    /// The reports that were taken out.
+    ///
+    /// They are released with this value, and so without a lock held.
     private var all: [Report] = []
 
     fileprivate init(_ reports: [Report]) {

@@ -33,11 +33,11 @@ package struct Children {
 
   /// The step that follows when a child has ended, or when the parent has begun.
   package enum EndAction {
-    /// Other children are still running, or may be added.
+    /// The parent continues, because other children are still running or may be added.
     case none
-    /// All children have ended and are closed. The children return this action only once.
+    /// No child is left, and no child can be added. The children return this action only once.
     case close
-    /// All children have ended, and the waiter has to be woken without the lock.
+    /// The children have ended, and the waiter has to be woken without the lock.
     case wake(Waiter)
   }
 

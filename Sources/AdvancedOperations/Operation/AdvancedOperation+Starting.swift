@@ -70,8 +70,8 @@ extension AdvancedOperation {
 
   /// Starts the operation because the program calls `start()`, outside of a queue.
   ///
-  /// If there are conditions to evaluate or claims to acquire, a separate queue starts the operation. That
-  /// queue is unlimited and hidden from the program. Otherwise the operation runs here.
+  /// If there are conditions to evaluate or claims to acquire, a separate queue starts the operation. The
+  /// separate queue is unlimited and hidden from the program. Otherwise the operation runs here.
   final func startManually() {
     let hasFinished = dependenciesAreFinished
     let hasInputs = hasInputs

@@ -15,7 +15,7 @@ extension AdvancedOperation {
   /// in one step, and a later cancel arrives in the body. The body is skipped only if an observer of the
   /// start calls `finish()` or `skip(reason:)`.
   ///
-  /// The value is false if the operation ended without executing: it was cancelled before, a condition
+  /// The value is false if the operation ended without executing. Either it was cancelled before, a condition
   /// wasn't satisfied, a dependency whose value it needed failed, or its value came from its journal.
   ///
   /// ```swift

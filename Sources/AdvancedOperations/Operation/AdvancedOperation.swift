@@ -145,7 +145,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// This property is read at each cancel, without a lock held. Its value applies at the first cancel, if the
   /// operation is executing then. At a later cancel it is read and ignored. A later cancel only adds its
   /// reason to ``errors``, and can't make an operation finish immediately whose first cancel waits for the
-  /// body. An operation that is cancelled before it executes finishes without executing, whatever the policy.
+  /// body. An operation that is cancelled before it executes finishes without executing, under any policy.
   /// Operations with async bodies and groups have the policy ``CancellationPolicy/whenFinishIsCalled``.
   open var cancellationPolicy: CancellationPolicy { .finishImmediately }
 
@@ -395,7 +395,7 @@ extension AdvancedOperation {
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum ConditionPolicy: Sendable {
-    /// All conditions are evaluated at the same time, after the prerequisites of all of them, and every
+    /// The conditions are evaluated at the same time, after the prerequisites of all of them, and every
     /// failure is reported.
     case evaluateAll
     /// Conditions are evaluated one after the other, in the order of attaching, up to the first that isn't

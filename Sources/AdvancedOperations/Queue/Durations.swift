@@ -37,7 +37,7 @@ extension Duration {
   package func saturatingMultiplied(by factor: Double) -> Duration {
     let product = Double(attoseconds) * factor
     if product.isNaN { return .zero }
-    // Twice the limit is far below the 128-bit limit, whatever the rounding.
+    // Twice the limit is far below the 128-bit limit, even after rounding.
     let limit = Double(Duration.longest.attoseconds) * 2
     return Duration(attoseconds: Int128(min(max(product, -limit), limit))).clamped
   }

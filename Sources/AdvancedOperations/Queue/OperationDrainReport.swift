@@ -15,7 +15,7 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   public internal(set) var succeededCount = 0
   /// The number of operations that failed without being cancelled.
   public internal(set) var failedCount = 0
-  /// The number of operations that were cancelled, for whatever reason.
+  /// The number of operations that were cancelled, for any reason.
   public internal(set) var cancelledCount = 0
   /// The number of operations that were skipped.
   public internal(set) var skippedCount = 0

@@ -139,8 +139,8 @@ extension OperationQueue {
 
   /// A Boolean value that indicates whether code of a member is calling.
   ///
-  /// Such code runs in the member's body, a condition, a callback or a completion block, in a child of the
-  /// member, or in an operation of a scope in its body.
+  /// The code may run in the member's body, a condition, a callback, a completion block or a child of the
+  /// member. It may also run in an operation of a scope in the member's body.
   fileprivate final var isCalledByMember: Bool {
     if isCalledByWorker || CurrentCode.callers.contains(where: hasAround) { return true }
     var delivering = CallContext.current.notified.operation

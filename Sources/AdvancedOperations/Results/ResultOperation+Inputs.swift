@@ -79,8 +79,8 @@ extension ResultOperation {
     RecoveryOperation(name, of: self) { failure, _ in try await body(failure) }
   }
 
-  /// Makes an operation that gives this one's value, or that of another operation when this one
-  /// fails.
+  /// Creates an operation with this operation's value, or with the value of another operation if this
+  /// operation fails.
   ///
   /// Works like ``recover(name:body:)``, but the fallback is an operation, which has its own conditions,
   /// claims and observers. The fallback runs as a part of the new operation and takes no slot. During the

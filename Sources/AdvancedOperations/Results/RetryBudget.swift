@@ -14,19 +14,19 @@ import CoreOperations
 /// While one call in a hundred fails, the budget allows every retry. If all calls fail, the calls start
 /// about 1.1 times as many attempts as without retries, instead of 3 times as many.
 ///
-/// If the budget is used up, an operation doesn't wait for it. The operation fails immediately with the errors
-/// of its attempts, and descriptions of the failure name the budget.
+/// If the budget is used up, an operation doesn't wait for it. The operation fails immediately with the
+/// errors of its attempts, and descriptions of the failure name the budget.
 ///
 /// A budget counts first attempts and retries within a period that ends now. It counts them in tenths of the
-/// period, so each of them is forgotten after nine to ten tenths. The time is that of the environment of each
-/// operation, and operations with different clocks are counted separately.
+/// period, so each of them is forgotten after nine to ten tenths. The clock of each operation's environment
+/// measures the time, and operations with different clocks are counted separately.
 ///
 /// All members can be used from any thread.
 public final class RetryBudget: Sendable {
   /// The name of the budget in descriptions of failures.
   public let name: String
   private let rule: RetryWindow.Rule
-  /// The attempts of the operations of each clock: of the clocks that were used last.
+  /// The attempts of the operations of each clock, for the clocks that were used last.
   private let windows = Locked<[(clock: UInt64, attempts: RetryWindow)]>([])
   private static let clockCount = 8
 
@@ -124,7 +124,7 @@ package struct RetryWindow: Sendable {
   private mutating func changeSlice(at now: Duration, _ change: (inout Slice) -> Void) {
     let number = number(of: now)
     forget(before: number)
-    // A thread that read the clock earlier may come later.
+    // A thread that read the clock earlier may arrive later.
     if slices.last.map({ $0.number < number }) ?? true { slices.append(Slice(number: number)) }
     change(&slices[slices.count - 1])
   }

@@ -16,9 +16,8 @@
 /// If there were many attempts, the operation keeps the errors of the first 8 and the last 8. Descriptions of
 /// the failure contain the number of attempts that were left out.
 ///
-/// Each method below returns a changed copy of the policy. The methods work on every policy,
-/// including one that is a closure, and their order doesn't matter. If a limit is given twice, the
-/// smaller one applies.
+/// Each method below returns a changed copy of the policy. The methods work on every policy, including a
+/// policy from a closure, and their order doesn't matter. If a limit is set twice, the smaller value applies.
 ///
 /// If a delay isn't positive, the next attempt begins immediately. A delay that is too long to be added to
 /// the time, such as `.seconds(Int64.max)`, never ends.

@@ -19,8 +19,8 @@ public import CoreOperations
 /// - *Cancellation*: If the task of a caller is cancelled, that call throws `CancellationError` immediately,
 ///   and the operation continues for the other callers. When the last caller has gone, the operation is
 ///   cancelled. A caller who comes after that gets a new operation.
-/// - *One body for each key*: The operation that replaces a cancelled operation is created when no body of
-///   the cancelled operation is running any more, so the bodies of a key never overlap.
+/// - *A single body for each key*: The operation that replaces a cancelled operation is created when no body
+///   of the cancelled operation is running any more. Therefore the bodies of a key never overlap.
 /// - *Failures*: A failure reaches all callers who waited. The next call creates a new operation. Nothing is
 ///   stored: neither values nor failures.
 /// - *Priority*: The operation and its new predecessors have the queue priority of the calling task with the
@@ -57,9 +57,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// - Parameters:
   ///   - name: The name of the shared work in explanations.
   ///   - queue: The queue to which the operations are added.
-  ///   - make: Creates the operation for a key: a new operation in no queue and no group. It is called once
-  ///     for each operation, on the thread of a caller. The operation may depend on other new operations,
-  ///     which are added to the queue as well.
+  ///   - make: A closure that creates the operation for a key: a new operation that isn't in a queue or a
+  ///     group. It is called once for each operation, on the thread of a caller. The operation may depend on
+  ///     other new operations, which are added to the queue as well.
   public init(
     _ name: String = "",
     queue: OperationQueue,
@@ -74,12 +74,12 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   ///
   /// An operation that was cancelled isn't joined.
   ///
-  /// - Parameter key: Identifies the work.
+  /// - Parameter key: The key of the work.
   /// - Returns: The value of the operation.
   /// - Throws: The ``OperationFailure`` of the operation if it failed, was cancelled by others or was
   ///   skipped. `CancellationError` if the calling task is cancelled first. `OperationCycleError` if the
   ///   calling task is the body of an operation for which this operation waits, for example its own body.
-  /// - Complexity: O(1) besides the call of `make`, unless the hash values of many keys are equal.
+  /// - Complexity: O(1) without the call of `make`, unless the hash values of many keys are equal.
   public func value(for key: Key) async throws -> Output {
     try await value(for: key) { $0.isJoinable }
   }
@@ -87,11 +87,11 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// Returns the value of an operation for a key that starts after this call.
   ///
   /// Use it if a value that is already being computed may be outdated, for example to save a document again
-  /// after a change. The call joins an operation of which neither the body, nor a predecessor, nor a condition
-  /// has begun. If there is none, a new operation is created when the running operation has ended: fifty calls
-  /// during a run lead to one more run.
+  /// after a change. The call joins an operation of which neither the body, nor a predecessor, nor a
+  /// condition has begun. If there is none, a new operation is created when the running operation has ended:
+  /// fifty calls during a run lead to one more run.
   ///
-  /// - Parameter key: Identifies the work.
+  /// - Parameter key: The key of the work.
   /// - Returns: The value of the operation.
   /// - Throws: The errors of ``value(for:)``.
   public func freshValue(for key: Key) async throws -> Output {
@@ -103,7 +103,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   /// Use it to show progress, to explain, or to add a dependency. If all callers leave, the operation is
   /// cancelled, unless a call of `queue.run` or a condition needs it.
   ///
-  /// - Parameter key: Identifies the work.
+  /// - Parameter key: The key of the work.
   /// - Returns: The operation; nil if there is none, or if it isn't created yet.
   public func operation(for key: Key) -> ResultOperation<Output>? {
     withLine(of: key, makingOne: false) { line in
@@ -230,7 +230,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     }
   }
 
-  /// Counts a caller as gone; does nothing the second time.
+  /// Removes a caller.
+  ///
+  /// Does nothing the second time.
   ///
   /// - Parameters:
   ///   - call: The call that has ended.
@@ -238,7 +240,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
   ///     operation has ended.
   private func leave(_ call: Call, cancellingFor reason: (any Error)? = nil) {
     let run = call.run
-    // In one step: a caller who comes finds the run with its callers, or doesn't find it.
+    // Both changes happen in one step, so that a new caller finds either a run with callers or no run.
     let departure = lines.withLock { lines in
       let departure = run.removeCaller(call.number)
       if case .lastBeforeMaking = departure { remove(run, from: call.line, &lines) }
@@ -255,13 +257,13 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     }
   }
 
-  /// Removes a run of which no body is running, or ever will be.
+  /// Removes a run whose bodies aren't running and won't run.
   private func remove(_ run: SharedRun<Output>, from line: Line) {
     let next = lines.withLock { lines in
       remove(run, from: line, &lines)
       return line.runs.first
     }
-    // Nothing happens if it was due before.
+    // If the next run was already due, this has no effect.
     next?.isDue.reach()
   }
 
@@ -278,13 +280,13 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
 
   // MARK: Keys
 
-  /// Looks for the runs of a key, and does something with them under the lock.
+  /// Finds the runs of a key, and calls a closure with them under the lock.
   ///
   /// - Parameters:
   ///   - key: The key. It is compared without the lock.
-  ///   - makingOne: Whether a line is added if the key has none.
-  ///   - body: Gets the line.
-  /// - Returns: What the closure returned; nil if the key has no line.
+  ///   - makingOne: Whether an entry is added if the key has none.
+  ///   - body: A closure that gets the runs of the key.
+  /// - Returns: The result of the closure; nil if the key has no entry.
   private func withLine<Result>(
     of key: Key,
     makingOne: Bool,
@@ -297,7 +299,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
       let (result, isDone) = lines.withLock { lines -> (Result?, Bool) in
         let now = lines[hash] ?? []
         if let found, now.contains(where: { $0 === found }) { return (body(found), true) }
-        // Others have come meanwhile, or have gone.
+        // Other threads have added or removed keys in the meantime.
         let hasNew = now.contains { line in !known.contains { $0 === line } }
         known = now
         if hasNew || found != nil { return (nil, false) }
@@ -312,9 +314,10 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
 
   // MARK: Priority and explanation
 
-  /// Gives the operations of a run the priority of its callers.
+  /// Sets the priority of a run's operations to the priority of its callers.
   ///
-  /// The property may be overridden, so it is set without the lock: by one thread, which looks again.
+  /// The property may be overridden, so it is set without the lock. A single thread sets it, and checks again
+  /// afterwards.
   private func changePriority(of run: SharedRun<Output>) {
     while let change = lines.withLock({ _ in run.beginPriorityChange() }) {
       for operation in change.operations { operation.queuePriority = change.priority }

@@ -1,10 +1,10 @@
 import CoreOperations
 
-/// One operation that callers share, from the first call until no body of it is running.
+/// An operation that callers share, from the first call until no body of it is running.
 ///
 /// The lock of the ``SharedOperations`` guards it, except for the milestones.
 final class SharedRun<Output: Sendable>: @unchecked Sendable {
-  /// The operation of a run, with those that were added to the queue for it.
+  /// The operation of a run, with the operations that were added to the queue for it.
   struct Work: Sendable {
     let operation: ResultOperation<Output>
     let needs: RunCall
@@ -12,12 +12,12 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     let operations: [Operation]
     /// The operations that have the priority of the callers.
     let prioritized: [Operation]
-    /// Whether the work uses what was finished before it was created.
+    /// Whether the work depends on operations that had finished before it was created.
     let hasFinishedInput: Bool
 
-    /// Claims an operation and its predecessors.
+    /// Claims an operation and its predecessors for this run.
     ///
-    /// Reads properties that may be overridden, so it isn't called with a lock held.
+    /// The initializer reads properties that may be overridden, so it isn't called with a lock held.
     init(_ operation: ResultOperation<Output>) {
       self.operation = operation
       hasFinishedInput = Workflow.operations(endingWith: operation).contains {
@@ -40,20 +40,20 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     case made(Work)
   }
 
-  /// What a caller does when the run is due.
+  /// The action of a caller when the run is due.
   enum Turn {
     case hasLeft
     case makesOperation
     case waits
   }
 
-  /// What a departure of a caller means for the operation.
+  /// The effect of a caller's departure on the operation.
   enum Departure {
     case hasLeftBefore
     case othersWait
-    /// Nobody waits, and there is no operation.
+    /// No caller waits, and there is no operation.
     case lastBeforeMaking
-    /// Nobody waits for the operation; those that nothing else needs are to be cancelled.
+    /// No caller waits for the operation. The operations that nothing else needs have to be cancelled.
     case last(Work, unneeded: [Operation])
   }
 
@@ -62,13 +62,14 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
   /// The operation exists.
   let isMade = Milestone()
   private var phase = Phase.waiting
-  /// The priorities of the callers who wait, by the number of the call, and how many have each.
+  /// The priorities of the waiting callers by the number of their call, and the number of callers with each
+  /// priority.
   private var callers: [Int: Operation.QueuePriority] = [:]
   private var counts: [Operation.QueuePriority: Int] = [:]
   private var lastNumber = 0
   /// Whether the operation is cancelled because its callers have left.
   private var isAbandoned = false
-  /// The priority that the operations have from the callers.
+  /// The priority that was set because of the callers.
   private var priority = Operation.QueuePriority.normal
   private var isChangingPriority = false
 
@@ -83,7 +84,7 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
 
   var callerCount: Int { callers.count }
 
-  /// Whether the operation will have a value, as far as anybody knows.
+  /// Whether the operation may still have a value.
   var isJoinable: Bool {
     guard let operation else { return true }
     return !isAbandoned && operation.outcome == nil && !operation.isCancelled
@@ -116,7 +117,7 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     if !callers.isEmpty { return .othersWait }
     switch phase {
     case .waiting: return .lastBeforeMaking
-    // The caller who creates the operation looks again.
+    // The caller who creates the operation checks the callers again.
     case .making: return .othersWait
     case .made(let work): return .last(work, unneeded: abandon(work))
     }
@@ -132,7 +133,7 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
   }
 
   func turn(ofCaller number: Int) -> Turn {
-    // A caller who has left doesn't act for the others: the run may be gone from its line.
+    // A caller who has left doesn't act for other callers, because the run may already be removed.
     guard callers[number] != nil else { return .hasLeft }
     guard isWaiting else { return .waits }
     phase = .making
@@ -147,7 +148,7 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
 
   // MARK: Priority
 
-  /// - Returns: The priority to set; nil if nothing has to be set, or another thread is doing that.
+  /// - Returns: The priority to set; nil if it doesn't change, or another thread is setting it.
   func beginPriorityChange() -> (operations: [Operation], priority: Operation.QueuePriority)? {
     guard !isChangingPriority, let work, !work.prioritized.isEmpty,
       let wanted = counts.filter({ $0.value > 0 }).keys.max(), wanted != priority
@@ -188,9 +189,9 @@ extension Operation.QueuePriority {
   }
 }
 
-/// An event for which tasks wait, and that happens once.
+/// An event that happens once, and for which tasks can wait.
 final class Milestone: Sendable {
-  /// The tasks that wait; nil once it was reached.
+  /// The waiting tasks; nil when the event has happened.
   private let waiters: Locked<WaitList<Void>?>
 
   init(isReached: Bool = false) { waiters = Locked(isReached ? nil : WaitList()) }
