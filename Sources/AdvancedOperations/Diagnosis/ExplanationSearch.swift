@@ -10,7 +10,7 @@ struct Finding {
   let kind: Cause.Kind
   /// A closure that returns the text without the parts that differ between operations.
   var words: () -> String
-  /// A closure that returns the text without the texts of errors; nil if there are no errors in it.
+  /// A closure that returns the text without the texts of errors; nil if the text contains no errors.
   var wordsWithoutErrors: (() -> String)?
   /// A closure that describes the action that ends the wait, for the names of one operation or several.
   let remedy: ((String) -> String)?
