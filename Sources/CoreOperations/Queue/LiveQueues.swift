@@ -62,7 +62,7 @@ extension OperationQueue {
   ///
   /// Every other member is a separate group.
   ///
-  /// One explanation per group is enough, because it lists all operations that are in the way.
+  /// A single explanation per group is enough, because it lists all operations that are in the way.
   ///
   /// - Complexity: O(n), n the number of members.
   package final var membersByWait: [[Operation]] { scheduler.state.withLock { $0.membersByWait() } }
