@@ -85,6 +85,7 @@ private func makeTokens(
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let store = DocumentStore()
+  let clock = simulation.environment.clock
 
   let saves = SharedOperations<Document.ID, Void>("saves", queue: queue) { id in
     ResultOperation(name: "save \(id)") { try await store.save(id) }
@@ -96,7 +97,7 @@ private func makeTokens(
   let executor = simulation.environment.executor as? any TaskExecutor
   for number in 0...50 {
     Task(executorPreference: executor) {
-      try await OperationClock.current.sleep(for: .milliseconds(10 * number))
+      try await clock.sleep(for: .milliseconds(10 * number))
       try await changed(Document(id: 7))
     }
   }
