@@ -99,6 +99,9 @@ import Testing
 
   @Test func `a chain in a group, with a cancel`() throws {
     let orders = try Self.orders(of: 2, inGroup: true, cancel: true)
-    try expectRow("a chain of two has \(orders)", in: "ExploringSchedules")
+    try expectRow(
+      "A chain of two operations in a group, with a cancel, has \(orders) orders.",
+      in: "ExploringSchedules"
+    )
   }
 }
