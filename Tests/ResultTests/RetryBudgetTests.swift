@@ -118,6 +118,15 @@ import Testing
     #expect(other.flawNumbers == [1, 1])
   }
 
+  @Test func `a policy that gets the same budget twice spends one retry`() {
+    let world = World()
+    let budget = RetryBudget(ratio: 0, minimum: 2)
+    let policy = RetryPolicy.immediate.attempts(5).limited(by: budget).limited(by: budget)
+    let call = ResultOperation<Int>(retry: policy) { throw Flaw(1) }
+    world.run(call)
+    #expect(call.flawNumbers == [1, 1, 1])
+  }
+
   @Test func `operations with different clocks are counted separately`() {
     let budget = RetryBudget(ratio: 0, minimum: 1)
     for seed in 1...20 as ClosedRange<UInt64> {
@@ -222,6 +231,12 @@ import Testing
     #expect(Self.begins([60, 60, 60, 1, 1, 1], policy).count == 4)
     let timed = policy.totalTimeout(.seconds(100))
     #expect(Self.begins([60, 60, 60, 60], timed).count == 2)
+  }
+
+  @Test func `an attempt that a time limit has cancelled doesn't count as stable`() {
+    let policy = RetryPolicy.exponential(.seconds(1)).attempts(3)
+      .attemptTimeout(.seconds(60)).resettingAfter(.seconds(60))
+    #expect(Self.begins([1_000, 1_000, 1_000, 1_000, 1_000], policy).count == 3)
   }
 
   @Test func `the delay isn't a part of the attempt`() {

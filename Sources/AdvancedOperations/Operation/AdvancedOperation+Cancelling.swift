@@ -50,8 +50,11 @@ extension AdvancedOperation {
       leaveAhead()
     case .decided: break
     case .stopBody:
-      cancelReachesBody()
-      follow { self.stopBody() }
+      // In this order: a body that stops waiting for its slot finds its task cancelled.
+      follow {
+        self.stopBody()
+        self.cancelReachesBody()
+      }
     }
     propertiesMayHaveChanged()
     deliver()

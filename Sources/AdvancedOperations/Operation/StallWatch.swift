@@ -31,8 +31,14 @@ struct StallWatch {
     if isPaused { paused(at: now) }
   }
 
-  /// An attempt begins, or the operation or a child has progressed.
+  /// The operation or a child has progressed.
   mutating func progressed(at now: Duration) { lastProgress = max(lastProgress, now) }
+
+  /// An attempt begins, whose reports are compared with each other only.
+  mutating func attemptBegan(at now: Duration) {
+    progressed(at: now)
+    lastUpdate = nil
+  }
 
   /// The operation reports its progress.
   ///
@@ -89,10 +95,16 @@ struct StallWatch {
 
 extension AdvancedOperation {
   /// An attempt begins, or a child has ended: the time of limits without progress begins again.
-  final func noteProgress() {
+  final func noteProgress(ofNewAttempt isAttempt: Bool = false) {
     guard withCore({ $0.hasTimers && $0.extra?.stallWatch != nil }) else { return }
     let now = environment.clock.now
-    withCore { $0.extra?.stallWatch?.progressed(at: now) }
+    withCore { core in
+      if isAttempt {
+        core.extra?.stallWatch?.attemptBegan(at: now)
+      } else {
+        core.extra?.stallWatch?.progressed(at: now)
+      }
+    }
   }
 
   /// Begins or ends a wait that limits of the time without progress don't measure.

@@ -72,7 +72,7 @@ extension ResultOperation {
       withCore { $0.makeExtra().attempt = number }
       begins = true
       run.attemptBegins(at: environment.clock.now)
-      noteProgress()
+      noteProgress(ofNewAttempt: true)
       return true
     }
   }

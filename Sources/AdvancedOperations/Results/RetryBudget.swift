@@ -21,6 +21,8 @@ import CoreOperations
 /// period, so each of them is forgotten after nine to ten tenths. The clock of each operation's environment
 /// measures the time, and operations with different clocks are counted separately.
 ///
+/// A budget counts for at most eight clocks. A ninth clock replaces the first one.
+///
 /// All members can be used from any thread.
 public final class RetryBudget: Sendable {
   /// The name of the budget in descriptions of failures.

@@ -218,7 +218,7 @@ public struct RetryPolicy: Sendable {
   ///
   /// If the budget is used up, an operation whose attempt has failed gives up immediately, without a delay.
   /// A retry that was allowed and doesn't begin, for example because the operation is cancelled during the
-  /// delay, isn't counted. If the method is called twice, both budgets have to allow the retry.
+  /// delay, isn't counted. With two budgets, both have to allow the retry.
   ///
   /// ```swift
   /// let budget = RetryBudget("api", ratio: 0.1)
@@ -229,7 +229,7 @@ public struct RetryPolicy: Sendable {
   /// - Returns: The changed policy.
   public func limited(by budget: RetryBudget) -> RetryPolicy {
     var policy = self
-    policy.budgets.append(budget)
+    if !budgets.contains(where: { $0 === budget }) { policy.budgets.append(budget) }
     return policy
   }
 
@@ -301,12 +301,20 @@ public struct RetryPolicy: Sendable {
   ///
   /// After an attempt of at least this duration, its failure counts as the first: for the delay, for
   /// ``attempts(_:)``, and for the closure of a policy. The number of the attempt and the time of
-  /// ``totalTimeout(_:)`` continue.
+  /// ``totalTimeout(_:)`` continue. An attempt that ``attemptTimeout(_:)`` has cancelled doesn't count, because
+  /// it may have hung.
   ///
-  /// - Parameter duration: The time from the beginning of an attempt to its failure. If the method is called
-  ///   several times, the shortest duration applies.
+  /// - Parameter duration: The time from the beginning of an attempt to its failure, including the waits of the
+  ///   body. If the method is called several times, the shortest duration applies.
   /// - Returns: The changed policy.
+  /// - Precondition: The duration is more than zero.
   public func resettingAfter(_ duration: Duration) -> RetryPolicy {
+    if duration <= .zero {
+      trap(
+        "resettingAfter(_:) was called on a RetryPolicy with \(duration.readable). After such an attempt, the "
+          + "delays would never grow, so pass a duration of more than zero."
+      )
+    }
     var policy = self
     policy.stableDuration = min(stableDuration ?? duration, duration)
     return policy

@@ -125,7 +125,9 @@ package struct RetryRun {
     now: Duration,
     random: @Sendable () -> UInt64
   ) -> Next {
-    let isStable = policy.stableDuration.map { now - attemptBegin >= $0 } ?? false
+    // An attempt that a time limit has cancelled didn't run well for so long.
+    let isTimedOut = failures.contains { $0.origin == .timeout }
+    let isStable = policy.stableDuration.map { !isTimedOut && now - attemptBegin >= $0 } ?? false
     streak = isStable ? 1 : streak + 1
     let delay = policy.next(after: streak, Self.cause(of: failures), random: random)
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))

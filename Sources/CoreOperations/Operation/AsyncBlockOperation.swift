@@ -62,8 +62,10 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
 
   override func cancel() {
     super.cancel()
-    state.withLock { $0.task }?.cancel()
+    cancelTask()
   }
+
+  func cancelTask() { state.withLock { $0.task }?.cancel() }
 
   private func end() {
     let task = state.withLock { state in

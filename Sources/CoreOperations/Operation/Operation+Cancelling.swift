@@ -4,11 +4,17 @@ extension Operation {
   final func cancelAsRequested(reason: (any Error)?) {
     switch flagAsCancelled(reason: reason) {
     case .leaveAhead: scheduler?.leavesAhead(self)
-    case .flagged: scheduler?.cancelledWhileExecuting(self)
+    case .flagged:
+      // In this order: a body that stops waiting for its slot finds its task cancelled.
+      cancelTask()
+      scheduler?.cancelledWhileExecuting(self)
     case .ignore, .again, .askWhetherFinished: break
     }
     valuesMayHaveChanged()
   }
+
+  /// Cancels the task of an async body; an operation without such a body does nothing.
+  private func cancelTask() { (self as? AsyncBlockOperation)?.cancelTask() }
 
   /// Stores the reason of a cancel that follows.
   ///

@@ -100,6 +100,21 @@ private func limited(
     #expect(cancelled.entries == [.seconds(660)])
   }
 
+  @Test func `an attempt that reports the numbers of the attempt before has progressed`() {
+    let (world, cancelled) = (World(), Log<Duration>())
+    let clock = world.simulation.environment.clock
+    let work = ResultOperation(name: "work", retry: .immediate.attempts(2)) {
+      try await clock.sleep(for: .seconds(40))
+      AdvancedOperation.current?.updateProgress(completed: 1, total: 10)
+      if AdvancedOperation.current?.attempt == 1 { throw Flaw(1) }
+      try await clock.sleep(for: .seconds(40))
+    }
+    limited(work, cancelled)
+    world.run(work)
+    #expect(work.kind == .succeeded)
+    #expect(cancelled.entries == [])
+  }
+
   @Test func `doesn't measure a wait of the body for its slot, only what is before and after`() {
     let (world, cancelled) = (World(limit: 1), Log<Duration>())
     let clock = world.simulation.environment.clock
