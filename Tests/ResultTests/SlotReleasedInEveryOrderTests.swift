@@ -147,8 +147,8 @@ import Testing
   func `are never too many, and all taken again`(call: Call, calls: Int) async throws {
     let report = try await offPool {
       try exploreSchedules(
-        depthFirst: Effort.schedules(3_000, nightly: 200_000),
-        randomSchedules: Effort.drawn(300, nightly: 5_000)
+        depthFirst: Effort.schedules(300, nightly: 200_000),
+        randomSchedules: Effort.drawn(50, nightly: 5_000)
       ) { try Self.run(call, calls: calls, in: $0) }
     }
     print("\(call), \(calls) calls: \(report)")
@@ -160,8 +160,8 @@ import Testing
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
-        depthFirst: Effort.schedules(300, nightly: 5_000),
-        randomSchedules: Effort.drawn(300, nightly: 5_000)
+        depthFirst: Effort.schedules(20, nightly: 5_000),
+        randomSchedules: Effort.drawn(20, nightly: 5_000)
       ) { try Self.run(call, calls: calls, in: $0) }
     }
     print("\(call), \(calls) calls, interrupted: \(report)")
@@ -171,8 +171,8 @@ import Testing
   @Test func `go from two parents to their children, and back`() async throws {
     let report = try await offPool {
       try exploreSchedules(
-        depthFirst: Effort.schedules(3_000, nightly: 200_000),
-        randomSchedules: Effort.drawn(500, nightly: 5_000)
+        depthFirst: Effort.schedules(1_000, nightly: 200_000),
+        randomSchedules: Effort.drawn(200, nightly: 5_000)
       ) { simulation in
         let (account, limit) = (Account(), 2)
         let queue = AdvancedOperationQueue(environment: simulation.environment)
