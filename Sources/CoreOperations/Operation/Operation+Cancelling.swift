@@ -6,15 +6,12 @@ extension Operation {
     case .leaveAhead: scheduler?.leavesAhead(self)
     case .flagged:
       // In this order: a body that stops waiting for its slot finds its task cancelled.
-      cancelTask()
+      (self as? AsyncBlockOperation)?.cancelTask()
       scheduler?.cancelledWhileExecuting(self)
     case .ignore, .again, .askWhetherFinished: break
     }
     valuesMayHaveChanged()
   }
-
-  /// Cancels the task of an async body; an operation without such a body does nothing.
-  private func cancelTask() { (self as? AsyncBlockOperation)?.cancelTask() }
 
   /// Stores the reason of a cancel that follows.
   ///
