@@ -21,7 +21,7 @@ import Testing
       found.value = Task.isCancelled
     }
     await begun.opened()
-    while !operation.waitCauses.contains(where: { "\($0)".contains("suspended") }) {
+    while !operation.waitCauses.contains(where: { if case .suspended = $0 { true } else { false } }) {
       await Task.yield()
     }
     operation.cancel()
