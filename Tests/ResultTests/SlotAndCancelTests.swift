@@ -21,7 +21,8 @@ import Testing
       found.value = Task.isCancelled
     }
     await begun.opened()
-    while !operation.waitCauses.contains(where: { if case .suspended = $0 { true } else { false } }) {
+    while !operation.waitCauses.contains(where: { if case .suspended = $0 { true } else { false } })
+    {
       await Task.yield()
     }
     operation.cancel()
