@@ -31,7 +31,7 @@ import Testing
     return found.value
   }
 
-  @Test func `finds the task of a result operation cancelled`() async {
+  @Test func `a body that waits for its slot finds its task cancelled`() async {
     for _ in 0..<Effort.rounds(500) {
       let isCancelled = await Self.isTaskCancelled { queue, body in
         let operation = ResultOperation { await body() }
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `finds the task of an async closure cancelled`() async throws {
+  @Test func `an async closure that waits for its slot finds its task cancelled`() async throws {
     for _ in 0..<Effort.rounds(500) {
       let isCancelled = await Self.isTaskCancelled { queue, body in
         queue.isSuspended = true
