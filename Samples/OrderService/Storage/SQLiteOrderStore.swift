@@ -209,21 +209,18 @@ public final class SQLiteOrderStore: OrderStore {
 
   /// The latest orders, the last accepted first.
   public func orders(limit: Int) async throws -> [Order] {
-    try await read { database in
-      try Order.fetchReadable("TRUE ORDER BY number DESC LIMIT ?", [max(limit, 0)], in: database)
-        .orders
-    }
+    try await readableOrders("TRUE ORDER BY number DESC", limit: limit)
   }
 
   /// Orders that are rolled back or stuck while their card may be charged, the first accepted first.
   public func unsettledOrders(limit: Int) async throws -> [Order] {
+    try await readableOrders("\(OrderSchema.isUnsettled) ORDER BY number", limit: limit)
+  }
+
+  /// The first of the orders that can be read.
+  private func readableOrders(_ clauses: String, limit: Int) async throws -> [Order] {
     try await read { database in
-      try Order.fetchReadable(
-        "\(OrderSchema.isUnsettled) ORDER BY number LIMIT ?",
-        [max(limit, 0)],
-        in: database
-      )
-      .orders
+      try Order.fetchReadable("\(clauses) LIMIT ?", [max(limit, 0)], in: database).orders
     }
   }
 
