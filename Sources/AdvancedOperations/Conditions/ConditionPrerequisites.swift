@@ -57,16 +57,12 @@ extension AdvancedOperation {
       RunningEvaluation(prerequisites: prerequisites).cancel(reason: cancellationReason)
     } else {
       let environment = environment
-      let open = Locked(prerequisites.count)
+      let open = EventCountdown(prerequisites.count)
       keep(
         prerequisites.map { prerequisite in
           prerequisite.watchEnd { _ in
-            let isLast = open.withLock { open in
-              open -= 1
-              return open == 0
-            }
             // A worker calls the closure, because this thread may be cancelling an operation.
-            if isLast { environment.enqueue(next) }
+            if open.isLast() { environment.enqueue(next) }
           }
         }
       )

@@ -165,20 +165,25 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     let number: Int
     /// The operations of earlier runs, which have to end first.
     let earlier: [ResultOperation<Output>]
+
+    /// Created with the lock held.
+    init(_ line: Line, _ run: SharedRun<Output>, _ number: Int) {
+      self.line = line
+      self.run = run
+      self.number = number
+      earlier = run.isWaiting ? line.runs.filter { $0 !== run }.compactMap(\.operation) : []
+    }
   }
 
   private func join(_ key: Key, _ isWanted: (SharedRun<Output>) -> Bool) -> Call {
     let priority = Task.currentPriority
     let call = withLine(of: key, makingOne: true) { line in
       for run in line.runs where isWanted(run) {
-        guard let number = run.addCaller(priority) else { continue }
-        let earlier = run.isWaiting ? line.runs.filter { $0 !== run }.compactMap(\.operation) : []
-        return Call(line: line, run: run, number: number, earlier: earlier)
+        if let number = run.addCaller(priority) { return Call(line, run, number) }
       }
       let run = SharedRun<Output>(isDue: line.runs.isEmpty)
-      let earlier = line.runs.compactMap(\.operation)
       line.runs.append(run)
-      return Call(line: line, run: run, number: run.addCaller(priority) ?? 0, earlier: earlier)
+      return Call(line, run, run.addCaller(priority) ?? 0)
     }
     guard let call else {
       trap("Internal error in AdvancedOperations: a key has no line, please report it.")
@@ -208,25 +213,9 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     // An operation that is cancelled before it is added leaves without executing.
     queue.cancel(unneeded, reason: CancellationError())
     queue.add(work.needs.added)
-    whenIdle(work.operations) { self.remove(run, from: line) }
-  }
-
-  /// Calls a closure when no body of some operations is running any more.
-  private func whenIdle(_ operations: [Operation], _ body: @escaping @Sendable () -> Void) {
-    let left = Locked(operations.count)
-    let isIdle: @Sendable (Operation) -> Void = { _ in
-      let isLast = left.withLock { left in
-        left -= 1
-        return left == 0
-      }
-      if isLast { body() }
-    }
-    for operation in operations {
-      if let operation = operation as? AdvancedOperation {
-        operation.afterIdle(isIdle)
-      } else {
-        operation.whenFinished(isIdle)
-      }
+    let open = EventCountdown(work.operations.count)
+    for operation in work.operations {
+      operation.whenIdle { _ in if open.isLast() { self.remove(run, from: line) } }
     }
   }
 

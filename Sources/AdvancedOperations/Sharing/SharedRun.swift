@@ -20,11 +20,9 @@ final class SharedRun<Output: Sendable>: @unchecked Sendable {
     /// The initializer reads properties that may be overridden, so it isn't called with a lock held.
     init(_ operation: ResultOperation<Output>) {
       self.operation = operation
-      hasFinishedInput = Workflow.operations(endingWith: operation).contains {
-        $0.dependencies.contains(where: \.isFinished)
-      }
       let needs = RunCall(of: operation)
       self.needs = needs
+      hasFinishedInput = needs.all.contains { $0.dependencies.contains(where: \.isFinished) }
       operations = needs.added + (needs.added.contains(operation) ? [] : [operation])
       prioritized =
         operation.queuePriority == .normal

@@ -127,3 +127,18 @@ package final class RemovableClosure<Closure: Sendable>: Sendable {
   /// Takes the closure out; returns nil if that was done before.
   package func take() -> StoredClosure<Closure>? { closure.withLock { $0.take() } }
 }
+
+/// A number of events of which the last one has an effect.
+package final class EventCountdown: Sendable {
+  private let left: Locked<Int>
+
+  package init(_ count: Int) { left = Locked(count) }
+
+  /// Counts an event; returns whether it is the last one.
+  package func isLast() -> Bool {
+    left.withLock { left in
+      left -= 1
+      return left == 0
+    }
+  }
+}
