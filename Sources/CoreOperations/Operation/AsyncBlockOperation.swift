@@ -60,12 +60,7 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
     if isCancelledFlag { task.cancel() }
   }
 
-  override func cancel() {
-    super.cancel()
-    cancelTask()
-  }
-
-  func cancelTask() { state.withLock { $0.task }?.cancel() }
+  override func cancelTask() { state.withLock { $0.task }?.cancel() }
 
   private func end() {
     let task = state.withLock { state in

@@ -6,7 +6,7 @@ extension Operation {
     case .leaveAhead: scheduler?.leavesAhead(self)
     case .flagged:
       // In this order: a body that stops waiting for its slot finds its task cancelled.
-      (self as? AsyncBlockOperation)?.cancelTask()
+      cancelTask()
       scheduler?.cancelledWhileExecuting(self)
     case .ignore, .again, .askWhetherFinished: break
     }

@@ -184,6 +184,12 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// An override calls `super`.
   open func cancel() { cancelAsRequested(reason: nil) }
 
+  /// Cancels the task of the operation's body, if the operation has such a task.
+  ///
+  /// It is called when an operation that executes is cancelled, before a body that waits for its slot
+  /// continues.
+  func cancelTask() {}
+
   /// A block that runs once, on another thread, after ``isFinished`` became true; nil from then on.
   ///
   /// When ``isFinished`` becomes true, the slot of the operation is free and its dependents start.
