@@ -176,17 +176,13 @@ struct ExplanationSearch {
 
   /// The direct causes of operations, up to a limit.
   func causes(of operations: [Operation], limit: Int) -> [Cause] {
-    let findings = operations.flatMap { operation in
-      places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
-    }
+    let findings = findings(of: operations)
     return findings.groups.prefix(limit).map { findings.cause(of: $0) }
   }
 
   /// The direct causes of operations, the longest first and up to a limit, and the number of all causes.
   func longestCauses(of operations: [Operation], limit: Int) -> (causes: [Cause], count: Int) {
-    let findings = operations.flatMap { operation in
-      places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
-    }
+    let findings = findings(of: operations)
     let groups = findings.groups
     let durations = groups.map { findings[$0[0]].duration ?? .zero }
     let order = groups.indices.sorted { (durations[$1], $0) < (durations[$0], $1) }
@@ -194,8 +190,12 @@ struct ExplanationSearch {
   }
 
   /// The kind of the first direct cause of an operation.
-  func kind(of operation: Operation) -> Cause.Kind? {
-    places[ObjectIdentifier(operation)].flatMap { nodes[$0].findings.first?.kind }
+  func kind(of operation: Operation) -> Cause.Kind? { findings(of: [operation]).first?.kind }
+
+  private func findings(of operations: [Operation]) -> [Finding] {
+    operations.flatMap { operation in
+      places[ObjectIdentifier(operation)].map { nodes[$0].findings } ?? []
+    }
   }
 
   /// A cause that doesn't lead to another operation.
@@ -299,9 +299,23 @@ struct ExplanationSearch {
     return loads
   }
 
+  /// A search for the operations that lead to others, which can be used several times.
+  ///
+  /// - Complexity: O(v + e).
+  var backwardSearch: BackwardSearch { BackwardSearch(nodes.map(\.next)) }
+
   /// The operations that wait, directly or indirectly, for operations with each root cause.
-  func waiting(for roots: some Sequence<Root>, among operations: [Operation]) -> [[Operation]] {
-    let search = BackwardSearch(nodes.map(\.next))
+  ///
+  /// - Parameters:
+  ///   - roots: The root causes.
+  ///   - operations: The operations from which those that wait are chosen.
+  ///   - search: The ``backwardSearch``.
+  /// - Returns: The operations for each root cause.
+  func waiting(
+    for roots: some Sequence<Root>,
+    among operations: [Operation],
+    _ search: BackwardSearch
+  ) -> [[Operation]] {
     let members = operations.compactMap { places[ObjectIdentifier($0)] }
     return roots.map { root in
       var isReached = search.leading(to: root.nodes)
@@ -322,9 +336,9 @@ struct ExplanationSearch {
   }
 
   /// The way to a root cause from the farthest operation, without the root cause.
-  func longestWay(to root: Root) -> [Cause] {
+  func longestWay(to root: Root, _ search: BackwardSearch) -> [Cause] {
     var way: [Cause] = []
-    var steps = BackwardSearch(nodes.map(\.next)).steps(to: root.nodes)
+    var steps = search.steps(to: root.nodes)
     while let (node, next) = steps.last, let next {
       if let finding = nodes[node].findings.first(where: { $0.next.contains(nodes[next].operation) }
       ) {
@@ -387,7 +401,7 @@ struct ExplanationSearch {
 
   /// A cycle; nil if the search reaches an end from every node.
   private func cycleOfFindings() -> Root? {
-    let isFree = BackwardSearch(nodes.map(\.next)).leading(
+    let isFree = backwardSearch.leading(
       to: nodes.indices.filter { index in
         let findings = nodes[index].findings
         return findings.isEmpty || findings.contains { $0.next.isEmpty }
@@ -402,7 +416,7 @@ struct ExplanationSearch {
 }
 
 /// A search for the nodes of a graph that lead to given nodes.
-private struct BackwardSearch {
+struct BackwardSearch {
   /// The sources of the edges to each node.
   ///
   /// The sources for one node are between its start and the next start.
@@ -444,14 +458,7 @@ private struct BackwardSearch {
   /// Returns for each node whether it is one of the given nodes or leads to one.
   func leading(to ends: [Int]) -> [Bool] {
     var isReached = [Bool](repeating: false, count: starts.count - 1)
-    for end in ends { isReached[end] = true }
-    var due = ends
-    while let index = due.popLast() {
-      for other in sources[starts[index]..<starts[index + 1]] where !isReached[other] {
-        isReached[other] = true
-        due.append(other)
-      }
-    }
+    for step in steps(to: ends) { isReached[step.node] = true }
     return isReached
   }
 }

@@ -204,7 +204,10 @@ extension OperationQueue {
     let subject = "\(heading): \(counted(members.count, "operation")), \(executing) executing"
     var lines = [subject]
     let shown = found.roots.prefix(limit == .max ? 12 : limit)
-    for (root, waiting) in zip(shown, search.waiting(for: shown, among: members)) {
+    for (root, waiting) in zip(
+      shown,
+      search.waiting(for: shown, among: members, search.backwardSearch)
+    ) {
       let others =
         waiting.isEmpty
         ? "" : ": \(waiting.count) \(waiting.count == 1 ? "waits" : "wait"), \(waiting.names)"

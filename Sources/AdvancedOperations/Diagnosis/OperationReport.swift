@@ -62,7 +62,9 @@ struct OperationReport {
     )
     var lines: [String] = []
     var shown: [[Operation]] = []
-    for (root, firsts) in zip(found.roots, search.waiting(for: found.roots, among: firsts)) {
+    let backward = search.backwardSearch
+    let waiting = search.waiting(for: found.roots, among: firsts, backward)
+    for (root, firsts) in zip(found.roots, waiting) {
       let waiting = firsts.flatMap(members)
       // Operations that use up a limit all keep the same others.
       let isShown = shown.contains(firsts)
@@ -75,7 +77,7 @@ struct OperationReport {
       lines.append(line)
       if isShown { continue }
       shown.append(firsts)
-      let way = search.longestWay(to: root)
+      let way = search.longestWay(to: root, backward)
       lines += way.prefix(2).map { "    \($0)" }
       if way.count > 4 { lines.append("    … \(way.count - 4) more …") }
       lines += way.dropFirst(2).suffix(2).map { "    \($0)" }
