@@ -320,7 +320,6 @@ package final class Scheduler: @unchecked Sendable {
   var requestedLimit: Int { state.withLock { $0.requestedLimit } }
 
   func barrierAdded(_ block: @escaping @Sendable () -> Void, owner: OperationQueue) {
-    PendingBarriers.began()
     let (before, segment) = update { $0.barrierAdded(block, owner: owner) }
     RunTimeCycles.checkBarrier(before: before, in: self) {
       state.withLock { $0.hasMembers(behindBarrierOf: segment) }
@@ -427,7 +426,6 @@ extension Scheduler: SteppedQueue {
       hasGate.store(true, ordering: .relaxed)
       return state.abandoned(closedBy: AbandonedQueueGate())
     }
-    for _ in 0..<abandoned.barriers.count { PendingBarriers.ended() }
     return abandoned.members
   }
 }

@@ -318,6 +318,7 @@ struct SchedulerState {
     let before = membersOfLastSegment
     if isIdle { begin(owner) }
     barriers.append(PendingBarrier(block: Barrier(block)))
+    PendingBarriers.began()
     return (before, activeSegment &+ UInt32(barriers.count))
   }
 

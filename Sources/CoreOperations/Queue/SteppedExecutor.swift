@@ -132,6 +132,7 @@ extension SchedulerState {
       owner: owner.take(),
       gate: exchange(&self.gate, with: gate)
     )
+    for _ in 0..<abandoned.barriers.count { PendingBarriers.ended() }
     for operation in abandoned.members {
       let member = Member(operation)
       operation.withLinks { $0.leave() }
