@@ -208,7 +208,11 @@ import Testing
     }
     #expect(works[1].claimError == .rateExceeded(count: 1, duration: .seconds(60)))
     #expect(
-      works[2].outcome.map { "\($0)" }?.hasPrefix("skipped: “api” lets no more than 1") == true
+      works[1].claimError?.description == "The rate of 1 start per 1 min doesn't allow a start now."
+    )
+    #expect(
+      works[2].outcome.map { "\($0)" }
+        == "skipped: “api” allows no start now: its rate is 1 start per 1 min"
     )
     #expect(works[3].state == .ready)
     world.simulation.run()

@@ -154,7 +154,8 @@ extension AdvancedOperation {
   private static func reason(_ claim: ClaimRequest, _ holders: [AdvancedOperation]) -> String {
     if let rate = claim.rates.first {
       return
-        "“\(claim.name)” lets no more than \(rate.count) start within \(rate.duration.readable)"
+        "“\(claim.name)” allows no start now: its rate is \(counted(rate.count, "start")) per "
+        + rate.duration.readable
     }
     let names = holders.map(\.label).joined(separator: ", ")
     return names.isEmpty ? "others wait for “\(claim.name)”" : "“\(claim.name)” is held by \(names)"

@@ -113,7 +113,7 @@ public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
     case .exceedsCapacity(let needed, let capacity):
       "The pool has \(capacity) units, and \(needed) are needed."
     case .rateExceeded(let count, let duration):
-      "No more than \(count) operations may start within \(duration.readable)."
+      "The rate of \(counted(count, "start")) per \(duration.readable) doesn't allow a start now."
     }
   }
 }
