@@ -203,23 +203,32 @@ public final class SimulatedEnvironment: Sendable {
   @discardableResult
   public func step() -> Bool { simulation.stepOnce() }
 
-  /// Adds a step that calls a closure, at a moment that the schedule picks.
+  /// Adds a step that calls a closure once, before, between or after the other steps.
   ///
-  /// With such a step, an action of the test, for example a cancel, meets the operations in all of
-  /// their states. Without it, the action meets only the state that the test was written for.
+  /// The schedule decides when the step is taken. In an exploration, an action of the test, such as
+  /// a cancel, therefore occurs in each state that the operations can have at that time. If the
+  /// test calls `cancel()` itself, it tries only one state.
   ///
   /// ```swift
   /// simulation.addStep("cancel") { upload.cancel() }
   /// simulation.run()
   /// ```
   ///
-  /// Time moves only if no step is left, so this step is taken at the time at which it was added. A
-  /// step *at any time* doesn't keep time from moving. If only such steps are left and a timer is
-  /// due later, the schedule takes one of them, or moves time to the timer. If no timer is left,
-  /// the steps are taken. A step at any time can therefore happen during a sleep of a body, the
-  /// delay before a retry, or a time limit. A complete exploration has tried all of these moments.
-  /// In the random schedules of an incomplete exploration, each moment is equally likely. In a
-  /// simulation with a seed, the step is nearly always taken at one of the first times.
+  /// By default, the step is taken at the virtual time at which you add it, because time moves only
+  /// if no step is left.
+  ///
+  /// With `atAnyTime: true`, time can move while the step is pending. If only such steps and timers
+  /// are left, the schedule either takes a step or moves time to the next timer. The action can
+  /// therefore occur while a body sleeps, during the delay before a retry, or just before a time
+  /// limit. If no timer is left, the step is taken.
+  ///
+  /// A complete exploration tries the step at each of these times. An incomplete exploration also
+  /// tries random schedules, and each moment is equally likely in them. A simulation that you
+  /// create with a seed decides again at each timer, so it nearly always takes the step at one of
+  /// the first timers.
+  ///
+  /// In this example, the action cancels the second of two operations that sleep. `Stuck` is an
+  /// error of the test:
   ///
   /// ```swift
   /// let report = try exploreSchedules { simulation in
@@ -235,12 +244,12 @@ public final class SimulatedEnvironment: Sendable {
   /// #expect(report.isComplete)
   /// ```
   ///
-  /// ``run(until:)`` and ``advance(by:)`` may leave such a step for the next run.
+  /// ``run(until:)`` and ``advance(by:)`` may leave a step with `atAnyTime: true` for the next run.
   ///
   /// - Parameters:
   ///   - name: The name of the step in ``pending`` and ``log``.
-  ///   - atAnyTime: Whether time may move before the step is taken.
-  ///   - body: The closure, which is called once, without a lock held.
+  ///   - atAnyTime: Whether time may move while the step is pending.
+  ///   - body: The closure. It may call every method, because no lock is held.
   public func addStep(
     _ name: String,
     atAnyTime: Bool = false,

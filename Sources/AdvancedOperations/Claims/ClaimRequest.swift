@@ -1,6 +1,7 @@
-/// A request of a claim for one resource of the ``ClaimDomain``.
+/// A part of a claim: the amount of one resource that an operation needs.
 ///
-/// Only the claims of this module create requests. Your own claim returns the requests of such claims:
+/// You can't create a request yourself. If you write a claim, return the requests of the module's own claims,
+/// such as ``MutuallyExclusive`` and ``RateLimit``:
 ///
 /// ```swift
 /// struct PrinterAccess: OperationClaim {

@@ -120,10 +120,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// operation has ended, and the body isn't called. Overrides need not call `super`.
   open func execute() { finish() }
 
-  /// Called once when the end is decided, before observers are notified.
+  /// Called once when the outcome is decided, before observers are notified of the end.
   ///
-  /// This hook is called without a lock held, on the thread that decided the end, or on a thread that was
-  /// notifying observers. The hook can't prevent the end. Overrides need not call `super`.
+  /// The hook usually runs on the thread whose call decided the outcome. If another thread is still notifying
+  /// observers of an earlier event, that thread calls the hook afterwards. No lock is held, so the hook may
+  /// call every method. It can't change the outcome. Overrides need not call `super`.
   ///
   /// - Parameter errors: The value of ``errors``, which doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}
@@ -133,8 +134,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// With the ``cancellationPolicy`` ``CancellationPolicy/whenFinishIsCalled``, make the body call `finish()`
   /// soon. With ``CancellationPolicy/finishImmediately`` the end is already decided, and
   /// ``finished(withErrors:)`` follows. `execute()` may not have returned yet. If the cancel comes while
-  /// observers are notified of the start, `execute()` may not have been called yet. This hook is called
-  /// without a lock held, after observers were notified of the cancel. Overrides need not call `super`.
+  /// observers are notified of the start, `execute()` may not have been called yet. No lock is held during
+  /// the call, and observers were notified of the cancel before. Overrides need not call `super`.
   ///
   /// - Parameter errors: The value of ``errors`` at the time of the cancel.
   open func cancelled(withErrors errors: [any Error]) {}
@@ -166,13 +167,18 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Starts the operation manually; an operation in a queue is started by the queue.
   ///
-  /// The operation runs on the caller's thread if there are no conditions to evaluate and no claims to
-  /// acquire. Otherwise the method begins the evaluation and returns. The operation then runs on the executor
-  /// of its ``environment``, with its claims and without a slot, and is retained until it has finished, as in
-  /// a queue. The method does nothing for an operation that has finished.
+  /// If the operation has no conditions, claims, journal and inputs, the method calls ``execute()`` on the
+  /// calling thread, before it returns. (An *input* is an operation whose value the body gets, as with
+  /// `then`.) If the operation was cancelled, it finishes on the calling thread.
   ///
-  /// - Precondition: The operation isn't in a queue and wasn't started, and its dependencies have finished or
-  ///   it is cancelled.
+  /// Otherwise the method returns immediately, and the package retains the operation until it has finished.
+  /// The operation evaluates its conditions, acquires its claims, and runs on the executor of its
+  /// ``environment``. It needs no slot, because it isn't in a queue of your program.
+  ///
+  /// If the operation has already finished, the method does nothing.
+  ///
+  /// - Precondition: An operation that hasn't finished isn't in a queue, and ``start()`` wasn't called for it
+  ///   before. Its dependencies have finished, unless it is cancelled.
   public final override func start() {
     if wasStartedByQueue {
       takeTurn()

@@ -130,8 +130,14 @@ extension OperationFailure {
     public static func dependency(_ label: OperationLabel, _ inner: Origin) -> Origin {
       inner.within(.dependency(label))
     }
-    /// Returns an origin inside a condition, which is a part of the condition or an operation that it
-    /// awaited.
+    /// Returns the origin of an error that occurred inside a condition.
+    ///
+    /// Use it for the error of a part of a compound condition, or of an operation that the condition awaited.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the condition.
+    ///   - inner: The origin of the error, as seen from the condition.
+    /// - Returns: The origin that begins at the operation.
     public static func condition(_ name: String, _ inner: Origin) -> Origin {
       inner.within(.condition(name))
     }

@@ -121,8 +121,9 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   /// Creates an operation whose body gets this operation's value.
   ///
   /// The new operation depends on this operation, and isn't in a queue yet. If this operation fails or is
-  /// cancelled, the new operation fails with this failure as an inherited error, regardless of its other
-  /// dependencies. If this operation is skipped, the new operation is skipped as well.
+  /// cancelled, the new operation fails as well, with the failure of this operation as an inherited error. It
+  /// then doesn't wait for its other dependencies, unless it is recorded in a journal. If this operation is
+  /// skipped, the new operation is skipped as well.
   ///
   /// - Parameters:
   ///   - name: The name of the new operation.

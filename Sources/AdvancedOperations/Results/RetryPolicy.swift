@@ -96,7 +96,7 @@ public struct RetryPolicy: Sendable {
   /// ```
   public static var immediate: RetryPolicy { RetryPolicy { _ in .zero } }
 
-  /// Returns a policy whose delays are equal.
+  /// Returns a policy with the same delay before each retry.
   ///
   /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
   /// ``attempts(_:)`` or ``totalTimeout(_:)``.

@@ -52,14 +52,15 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     }
   }
 
-  /// Creates shared work without operations.
+  /// Creates an object that has no operations yet.
   ///
   /// - Parameters:
   ///   - name: The name of the shared work in explanations.
   ///   - queue: The queue to which the operations are added.
-  ///   - make: A closure that creates the operation for a key: a new operation that isn't in a queue or a
-  ///     group. It is called once for each operation, on the thread of a caller. The operation may depend on
-  ///     other new operations, which are added to the queue as well.
+  ///   - make: A closure that returns a new operation for a key. The operation isn't in a queue or a group. A
+  ///     call of ``value(for:)`` or ``freshValue(for:)`` calls the closure if it can't join an existing
+  ///     operation of the key, for example because that operation has finished. If the new operation depends
+  ///     on other new operations, they are added to the queue as well.
   public init(
     _ name: String = "",
     queue: OperationQueue,

@@ -1,9 +1,9 @@
 public import AdvancedOperations
 
-/// An error of an expectation that isn't met.
+/// The error that an expectation of this module throws if it isn't met.
 ///
-/// The expectations of this module throw this error, so they work in every test framework: a test
-/// that throws fails. The error contains the file and the line of the call.
+/// The expectations work in every test framework, because a test fails if it throws an error. The
+/// error contains the file and the line of the call.
 ///
 /// ```swift
 /// do {

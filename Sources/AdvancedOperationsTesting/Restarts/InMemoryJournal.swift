@@ -132,19 +132,19 @@ public final class InMemoryJournal: OperationJournal {
     return !old.isEmpty
   }
 
-  /// Makes the journal throw an error when it records a value.
+  /// Makes one call of ``record(_:for:)`` throw an error.
   ///
   /// - Parameters:
-  ///   - number: The number of the record that fails, 1 for the first record; failed records count
-  ///     as well.
+  ///   - number: The number of the call, 1 for the first call since the journal was created. Calls
+  ///     that threw an error are counted as well.
   ///   - error: The error to throw.
-  ///   - isKept: Whether the value is recorded nevertheless, like on a disk that loses only the
-  ///     answer.
+  ///   - isKept: Whether the journal records the value although the call throws, as if a disk had
+  ///     written the value and then lost the confirmation.
   public func failRecord(_ number: Int, with error: any Error, isKept: Bool = false) {
     state.withLock { $0.failures[number] = Failure(error: error, isKept: isKept) }
   }
 
-  /// Makes the journal throw an error when a value is looked up.
+  /// Makes each look-up of a key throw an error.
   ///
   /// - Parameters:
   ///   - key: The key of the value.

@@ -21,13 +21,15 @@ extension Operation: KeyValueObservable {
 
   /// Reports that a property of the operation has changed.
   ///
-  /// Call this method after a change of `isFinished` or `isReady` in a subclass that stores these
-  /// properties itself. The method reads these properties, and thereby finds the end and the
-  /// readiness of the operation. Reporting the end early or twice does no harm.
+  /// If a subclass overrides `isFinished` or `isReady`, call this method after each change of these
+  /// properties. The method reads them. If `isFinished` is true, the operation finishes. If
+  /// `isReady` is true, the queue may start the operation. A call without a change doesn't affect
+  /// the queue, so an additional call before the change does no harm. Changes of `isExecuting` only
+  /// concern observers of the property.
   ///
   /// - Parameter key: The name of the property: `isExecuting`, `isFinished`, `isReady` or any
-  ///   other. If the property is the subclass's own, `state` for instance, the method reads both
-  ///   `isFinished` and `isReady`, since they may depend on it.
+  ///   other. If the subclass adds the property, such as `state`, the method reads both
+  ///   `isFinished` and `isReady`, because they may depend on it.
   public func didChangeValue(forKey key: String) {
     switch key {
     case "isFinished", "finished": finishIfOverridden()

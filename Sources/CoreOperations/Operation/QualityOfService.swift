@@ -1,14 +1,14 @@
-/// A class that describes the importance of work to the person who uses the program.
+/// A level of importance that work has for the user of the program.
 ///
 /// ```swift
 /// let backups = OperationQueue()
 /// backups.qualityOfService = .background
 /// ```
 ///
-/// On Apple's systems, the class of a queue determines the threads of its workers: see
-/// ``OperationQueue/qualityOfService``. On Linux and Android, all threads of the shared pool have
-/// the same class. The class of an operation has no effect on any system, because an
-/// ``OperationExecutor`` receives workers, which run operations of several classes.
+/// On Apple's systems, the level of a queue determines the threads of its workers: see
+/// ``OperationQueue/qualityOfService``. On Linux and Android, it has no effect, because all threads
+/// of the shared pool have the same priority. The level of an operation has no effect on any
+/// system, because one worker runs operations of different levels.
 public enum QualityOfService: Int, Sendable {
   /// The user interface waits for the work, such as an animation.
   case userInteractive = 0x21
@@ -18,6 +18,6 @@ public enum QualityOfService: Int, Sendable {
   case utility = 0x11
   /// The user doesn't see the work, such as a backup.
   case background = 0x09
-  /// The work has no given class.
+  /// No level was chosen for the work.
   case `default` = -1
 }

@@ -370,8 +370,8 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// The queue of the main thread, which runs one operation at a time on the main dispatch queue.
   ///
-  /// The whole process shares this queue. Therefore you can't suspend it, or change its limit, name
-  /// or dispatch queue.
+  /// The whole process shares this queue. Setting its `isSuspended`, limit, name or dispatch queue
+  /// therefore has no effect.
   open class var main: OperationQueue { sharedMain }
 
   private static let sharedMain = OperationQueue(main: .main)
