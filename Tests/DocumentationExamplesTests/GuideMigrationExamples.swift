@@ -1,6 +1,7 @@
 import AdvancedOperations
 import AdvancedOperationsTesting
 import CoreOperations
+import Synchronization
 import Testing
 
 private struct NoNetwork: Error, CustomStringConvertible {
@@ -76,6 +77,94 @@ private struct Network: Sendable {
   print("after \(simulation.now.components.seconds) s")
 
   try expectShown(print, in: "ComingFromProcedureKit")
+}
+
+/// Calls back once, with an error, when it is cancelled.
+private final class Request: Sendable {
+  private let done: Mutex<(@Sendable (Result<String, any Error>) -> Void)?>
+
+  init(_ done: @escaping @Sendable (Result<String, any Error>) -> Void) { self.done = Mutex(done) }
+
+  func resume() {}
+  func cancel() { done.withLock { $0.take() }?(.failure(CancellationError())) }
+}
+
+@Test func `Coming from ProcedureKit: a function creates the request that a cancel stops`() throws {
+  enum Uplink {}
+  struct Client: Sendable {
+    func request(
+      _ address: String,
+      _ done: @escaping @Sendable (Result<String, any Error>) -> Void
+    ) -> Request { Request(done) }
+  }
+  let client = Client()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+
+  func makeFetch(after address: ResultOperation<String>) -> ResultOperation<String> {
+    let fetch = address.then(name: "fetch") { address in
+      let request = Mutex<Request?>(nil)
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let made = client.request(address) { result in continuation.resume(with: result) }
+          request.withLock { $0 = made }
+          made.resume()
+          // A cancel may have come before there was anything to stop.
+          if Task.isCancelled { made.cancel() }
+        }
+      } onCancel: {
+        request.withLock { $0 }?.cancel()
+      }
+    }
+    fetch.addClaim(MutuallyExclusive<Uplink>())
+    fetch.addObserver(TimeoutObserver(.seconds(30)))
+    return fetch
+  }
+
+  let address = ResultOperation(name: "address") { "chile" }
+  let fetch = makeFetch(after: address)
+  queue.addOperations([address, fetch])
+  simulation.run()
+  try expectOutcome(of: fetch, is: .cancelled)
+  #expect(simulation.now == .seconds(30))
+}
+
+@Test(arguments: [true, false])
+func `Coming from ProcedureKit: a cancelled dependency skips an operation`(isCancelled: Bool) {
+  let load = ResultOperation(name: "load") { if !isCancelled { throw Offline() } }
+  let show = ResultOperation(name: "show") {}
+  show.addDependency(load)
+
+  show.addCondition(.noneFailed)
+  show.addCondition(
+    BlockCondition("dependencies have run") { show in
+      let outcomes = show.dependencies.map { ($0 as? AdvancedOperation)?.outcome }
+      return outcomes.contains { $0?.isCancelled == true || $0?.isSkipped == true }
+        ? .skipped(reason: "a dependency has not run") : .satisfied
+    }
+  )
+
+  if isCancelled { load.cancel() }
+  simulate(load, show)
+  #expect(show.outcome?.isSkipped == isCancelled)
+  #expect(show.outcome?.isFailed == !isCancelled)
+}
+
+@Test func `Coming from ProcedureKit: a repetition continues after a failed round`() {
+  func rounds(mapping: Bool) -> [String] {
+    let rounds = Lines()
+    let poll = RepeatOperation(times: 3, pause: .seconds(60)) { round in
+      ResultOperation {
+        rounds("\(round)")
+        throw Offline()
+      }
+    }
+    if mapping { poll.mapRoundErrors { _, _ in nil } }
+    simulate(poll)
+    return rounds.all
+  }
+  #expect(rounds(mapping: true) == ["1", "2", "3"])
+  #expect(rounds(mapping: false) == ["1"])
 }
 
 @Test func `Coming from task groups: four downloads, two at a time`() throws {
