@@ -333,15 +333,21 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   defer { try? FileManager.default.removeItem(at: folder) }
   let queue = AdvancedOperationQueue()
 
+  func makeOrder(_ journal: some OperationJournal) -> [AdvancedOperation] {
+    let pay = ResultOperation { print("charge 40 €") }.recorded(as: "pay", in: journal)
+    let ticket = pay.then { print("print a ticket") }.recorded(as: "ticket", in: journal)
+    return [pay, ticket]
+  }
+
   func work(on order: String) async throws {
     let file = folder.appending(path: "\(order).journal")
-    let journal = try FileJournal(path: file.path)
-    let pay = ResultOperation { print("charge \(order)") }.recorded(as: "pay", in: journal)
-    try await queue.run(pay)
+    let operations = makeOrder(try FileJournal(path: file.path))
+    if let ticket = operations.last { try await queue.run(ticket) }
   }
 
   try await work(on: "order 17")
   try await work(on: "order 18")
+  #expect(print.all == ["charge 40 €", "print a ticket", "charge 40 €", "print a ticket"])
   try await work(on: "order 17")
-  #expect(print.all == ["charge order 17", "charge order 18"])
+  #expect(print.all.count == 4)
 }

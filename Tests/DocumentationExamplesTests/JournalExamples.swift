@@ -11,6 +11,8 @@ import Testing
 }
 
 actor FileJournal: OperationJournal {
+  struct KeyExists: Error { let key: String }
+
   private struct Line<Value: Codable>: Codable {
     let key: String
     let value: Value
@@ -19,6 +21,7 @@ actor FileJournal: OperationJournal {
 
   private let file: FileHandle
   private var lines: [String: Data] = [:]
+  private var length: UInt64
 
   init(path: String) throws {
     if !FileManager.default.fileExists(atPath: path) {
@@ -28,7 +31,7 @@ actor FileJournal: OperationJournal {
     let data = try file.readToEnd() ?? Data()
     // A crash may have cut short the line after the last line break.
     let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    try file.truncate(atOffset: UInt64(end))
+    length = UInt64(end)
     for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
       lines[try JSONDecoder().decode(Key.self, from: line).key] = line
     }
@@ -40,9 +43,13 @@ actor FileJournal: OperationJournal {
   }
 
   func record<Value: Codable & Sendable>(_ value: Value, for key: String) throws {
+    if lines[key] != nil { throw KeyExists(key: key) }
     let line = try JSONEncoder().encode(Line(key: key, value: value))
+    // Removes a line that a crash or a full disk has cut short, and moves to the end.
+    try file.truncate(atOffset: length)
     try file.write(contentsOf: line + [UInt8(ascii: "\n")])
     try file.synchronize()
+    length += UInt64(line.count) + 1
     lines[key] = line
   }
 }
@@ -100,6 +107,24 @@ private func withFile(_ body: (String) async throws -> Void) async throws {
       #expect(try await again.value(of: String.self, for: "build") == "app\n“.o”")
       #expect(try await again.value(of: [Int].self, for: "pack") == [8])
     }
+  }
+}
+
+@Test func `OperationJournal: a key is recorded once, in a whole line`() async throws {
+  try await withFile { path in
+    let journal = try FileJournal(path: path)
+    try await journal.record("app.o", for: "build")
+    // As if the disk had been full in the middle of a line.
+    let file = try FileHandle(forUpdating: URL(filePath: path))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data("{\"key\":".utf8))
+    await #expect(throws: FileJournal.KeyExists.self) {
+      try await journal.record("app.o", for: "build")
+    }
+    try await journal.record("app.tar", for: "pack")
+    let again = try FileJournal(path: path)
+    #expect(try await again.value(of: String.self, for: "build") == "app.o")
+    #expect(try await again.value(of: String.self, for: "pack") == "app.tar")
   }
 }
 

@@ -10,50 +10,10 @@
 ///   .recorded(as: "pack", in: journal)
 /// ```
 ///
-/// <doc:SurvivingARestart> shows an example of a restart, and the requirements of keys and bodies.
-///
 /// The implementation of a journal decides how values are stored, for example as lines in a file or rows in a
-/// database. A journal is for small values, such as the names of files rather than their contents. An actor
-/// with these two methods stores values as the lines of a file:
-///
-/// ```swift
-/// actor FileJournal: OperationJournal {
-///   private struct Line<Value: Codable>: Codable {
-///     let key: String
-///     let value: Value
-///   }
-///   private struct Key: Codable { let key: String }
-///
-///   private let file: FileHandle
-///   private var lines: [String: Data] = [:]
-///
-///   init(path: String) throws {
-///     if !FileManager.default.fileExists(atPath: path) {
-///       try Data().write(to: URL(filePath: path))
-///     }
-///     file = try FileHandle(forUpdating: URL(filePath: path))
-///     let data = try file.readToEnd() ?? Data()
-///     // A crash may have cut short the line after the last line break.
-///     let end = data.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-///     try file.truncate(atOffset: UInt64(end))
-///     for line in data[..<end].split(separator: UInt8(ascii: "\n")) {
-///       lines[try JSONDecoder().decode(Key.self, from: line).key] = line
-///     }
-///   }
-///
-///   func value<Value: Codable & Sendable>(of type: Value.Type, for key: String) throws -> Value? {
-///     guard let line = lines[key] else { return nil }
-///     return try JSONDecoder().decode(Line<Value>.self, from: line).value
-///   }
-///
-///   func record<Value: Codable & Sendable>(_ value: Value, for key: String) throws {
-///     let line = try JSONEncoder().encode(Line(key: key, value: value))
-///     try file.write(contentsOf: line + [UInt8(ascii: "\n")])
-///     try file.synchronize()
-///     lines[key] = line
-///   }
-/// }
-/// ```
+/// database. A journal is for small values, such as the names of files rather than their contents.
+/// <doc:SurvivingARestart> has a complete journal that writes lines to a file, an example of a restart, and the
+/// requirements of keys and bodies.
 ///
 /// Only the success of an operation is recorded. After a failure, a skip or a cancel, the operation runs
 /// again. A process can crash between the effect of a body and the end of ``record(_:for:)``, so the body may
@@ -66,7 +26,7 @@
 /// same after a restart, and different for other work. If two operations have the same key, the operation
 /// that looks it up later gets the value that the other operation has recorded. If both run at the same time,
 /// both execute. The library doesn't detect equal keys, because a key is often created from data. A journal
-/// should throw an error if a key is recorded twice; the example above omits this check.
+/// should throw an error if a key is recorded twice.
 ///
 /// ### Rollbacks
 ///
