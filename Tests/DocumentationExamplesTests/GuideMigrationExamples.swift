@@ -308,3 +308,115 @@ func `Coming from ProcedureKit: a cancelled dependency skips an operation`(isCan
 
   try expectShown(print, in: "ComingFromTaskGroups")
 }
+
+@Test func `Coming from task groups: failures as values`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+
+  @Sendable func size(of page: Int) async throws -> Int {
+    try await clock.sleep(for: .seconds(page))
+    if page == 2 { throw Offline() }
+    return page * 10
+  }
+
+  @Sendable func printSizes() async throws {
+    try await withOperations { scope in
+      let sizes = (1...3).map { page in
+        let size = ResultOperation<Result<Int, OperationFailure>>(name: "page \(page)") {
+          .success(try await size(of: page))
+        }
+        scope.add(size)
+        return scope.add(size.recover { failure in .failure(failure) })
+      }
+      for size in sizes {
+        switch try await size.value {
+        case .success(let size): print(size)
+        case .failure(let failure): print(failure.summary())
+        }
+      }
+    }
+  }
+
+  try simulation.run { try await printSizes() }
+
+  try expectShown(print, in: "ComingFromTaskGroups")
+}
+
+private struct NotFound: Error, CustomStringConvertible {
+  let description = "There is no such page."
+}
+
+@Test func `Coming from task groups: a crawler, whose work discovers work`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let site = ["/": ["/a", "/b", "/c"], "/a": ["/", "/d"], "/b": ["/a"], "/d": []]
+
+  @Sendable func links(on address: String) async throws -> [String] {
+    try await clock.sleep(for: .seconds(1))
+    guard let links = site[address] else { throw NotFound() }
+    return links
+  }
+
+  actor Visits {
+    private var seen: Set<String> = []
+    private(set) var ends: [String: String] = [:]
+
+    func begin(_ address: String) -> Bool { seen.insert(address).inserted }
+    func end(_ address: String, _ end: String) { ends[address] = end }
+  }
+
+  @Sendable func crawl(from root: String, noting visits: Visits) async throws {
+    try await withOperations(maxConcurrentOperationCount: 2) { scope in
+      @Sendable func visit(_ address: String) async {
+        guard await visits.begin(address) else { return }
+        let page = ResultOperation(name: address) {
+          let links = try await links(on: address)
+          await visits.end(address, "links: \(links.count)")
+          for link in links { await visit(link) }
+        }
+        scope.add(page)
+        scope.add(page.recover { failure in await visits.end(address, failure.summary()) })
+      }
+      await visit(root)
+    }
+  }
+
+  let visits = Visits()
+  let ends = try simulation.run {
+    try await crawl(from: "/", noting: visits)
+    return await visits.ends
+  }
+  for (address, end) in ends.sorted(by: { $0.key < $1.key }) { print("\(address): \(end)") }
+  print("after \(simulation.now.components.seconds) s")
+
+  try expectShown(print, in: "ComingFromTaskGroups")
+}
+
+@Test func `Coming from task groups: a scope in an actor`() async throws {
+  actor Total {
+    var total = 0
+    func add(_ numbers: [Int]) async throws {
+      try await withOperations { scope in
+        let operations = numbers.map { number in scope.add(ResultOperation { number }) }
+        for operation in operations { total += try await operation.value }
+      }
+    }
+  }
+  let total = Total()
+  try await total.add([1, 2, 3])
+  #expect(await total.total == 6)
+}
+
+@Test func `Coming from task groups: a scope throws a failure that its closure has caught`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  #expect(throws: OperationFailure.self) {
+    try simulation.run {
+      try await withOperations { scope in
+        let page = scope.add(ResultOperation<Int>(name: "page") { throw Offline() })
+        return (try? await page.value) ?? 0
+      }
+    }
+  }
+}
