@@ -58,7 +58,7 @@ extension SimulatedEnvironment {
     )
   }
 
-  /// Returns the operations of a name, in the order in which the simulation has seen them.
+  /// Returns the operations with a name, in the order in which the simulation has seen them.
   ///
   /// A `RetryOperation` creates one attempt after the other, and releases each attempt when it has finished.
   /// To inspect all attempts, keep them:

@@ -285,7 +285,8 @@ public final class SimulatedEnvironment: Sendable {
   /// - Complexity: O(n), n the number of lines.
   public var log: String { simulation.log.text }
 
-  /// The number of last lines that the ``log`` keeps; 100,000 by default, and nil for all lines.
+  /// The maximum number of lines in the ``log``, which keeps the latest; 100,000 by default, and
+  /// nil for all lines.
   ///
   /// A round of a poll takes about ten lines, and a line about 100 bytes. With 0 a simulation keeps
   /// no log. Explorations compare all lines, including those that are left off.

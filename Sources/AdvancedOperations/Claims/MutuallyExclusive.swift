@@ -23,16 +23,16 @@
 /// write.addClaim(MutuallyExclusive("catalogue"))
 /// ```
 ///
-/// Waiting operations start in FIFO order, so later readers don't overtake a waiting writer. The order is
-/// that in which workers of the queues request the claims. Operations that become ready at the same time may
-/// request their claims in any order; see <doc:LimitOfOne>.
+/// Waiting operations start in FIFO order, so later readers don't overtake a waiting writer. An operation
+/// joins this order when a worker of its queue requests its claims. Operations that become ready at the same
+/// time may request their claims in any order; see <doc:LimitOfOne>.
 public struct MutuallyExclusive<Category>: OperationClaim {
   /// The name of the category.
   public let name: String
   /// The request for a place of the category.
   public let requests: [ClaimRequest]
 
-  /// Claims a category that is a type.
+  /// Creates a claim for a category that is a type.
   ///
   /// - Parameters:
   ///   - limit: The number of operations of the category that may run while this operation runs, including
@@ -58,7 +58,7 @@ public struct MutuallyExclusive<Category>: OperationClaim {
 }
 
 extension MutuallyExclusive where Category == String {
-  /// Claims a category that is a name.
+  /// Creates a claim for a category that is a name.
   ///
   /// - Parameters:
   ///   - name: The name of the category. Operations with equal names exclude each other.

@@ -41,15 +41,16 @@
 /// that was attached first. If the operation fails or is skipped, it doesn't cancel the holders of other
 /// claims.
 ///
-/// **Cycles.** If the holder of a claim waits for the operation that waits for the claim, neither could ever
-/// continue. An example is a group with a child that depends on the operation. The waiting operation then
-/// fails with an `OperationCycleError` that names the operations of the cycle.
+/// **Cycles.** If an operation waits for a claim, and the holder of the claim waits for the operation,
+/// neither could ever continue. For example, the holder is a group with a child that depends on the
+/// operation. The waiting operation then fails with an `OperationCycleError` that names the operations of the
+/// cycle.
 public protocol OperationClaim: Sendable {
   /// The name of the claim in errors and explanations.
   var name: String { get }
-  /// The requests of the claim, which come from one or more claims of this module.
+  /// The requests that make up the claim; only claims of this module create requests.
   ///
-  /// The operation reads the requests once, when the claim is attached, without a lock held.
+  /// The operation reads the property once, when the claim is attached, without a lock held.
   var requests: [ClaimRequest] { get }
 }
 

@@ -32,15 +32,15 @@ import CoreOperations
 ///   it returns the token.
 /// - An operation that waits for a token uses no task and no thread. A bucket has one timer for all
 ///   operations that wait for it.
-/// - The time is that of the operation's environment. Operations with different clocks have separate buckets,
-///   which are deallocated with their clocks.
+/// - The clock of the operation's environment measures the time. Operations with different clocks have
+///   separate buckets, which are deallocated with their clocks.
 public struct RateLimit: OperationClaim {
   /// The key of the bucket.
   public let name: String
   /// The request for a start.
   public let requests: [ClaimRequest]
 
-  /// Claims a start that the rate allows.
+  /// Creates a claim for a start within a rate.
   ///
   /// - Parameters:
   ///   - key: The name of the bucket in the domain. Claims with equal keys share a bucket.

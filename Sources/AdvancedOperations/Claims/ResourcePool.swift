@@ -24,7 +24,7 @@ public final class ResourcePool: Sendable {
   ///
   /// After a change, the domain checks the waiting operations again, in FIFO order:
   ///
-  /// - With more units, operations start for which there are now enough units.
+  /// - With more units, the operations for which there are now enough units start.
   /// - With fewer units, running operations keep their units, and no other operation starts until enough
   ///   units are released. An operation that needs more units than the pool now has fails with
   ///   ``OperationClaimError/exceedsCapacity(needed:capacity:)`` when its queue can start it. The same
@@ -71,8 +71,8 @@ public final class ResourcePool: Sendable {
 ///
 /// Units are granted in FIFO order. While an operation waits for many units, later operations don't take the
 /// few free units, so small claims don't starve a large claim. An operation that its queue can't start at
-/// that moment lets later operations overtake it. The order is that in which workers of the queues request
-/// the units. Operations that become ready at the same time may request their units in any order.
+/// that moment lets later operations overtake it. An operation joins this order when a worker of its queue
+/// requests its units. Operations that become ready at the same time may request their units in any order.
 ///
 /// An operation that needs more units than the pool has fails with
 /// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, independently of `whenBusy`. This case is an
@@ -84,7 +84,7 @@ public struct ResourceUnits: OperationClaim {
   /// The request for the units.
   public let requests: [ClaimRequest]
 
-  /// Claims units of a pool.
+  /// Creates a claim for units of a pool.
   ///
   /// - Parameters:
   ///   - count: The number of units. A claim of 0 units is always free.

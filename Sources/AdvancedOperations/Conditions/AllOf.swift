@@ -2,9 +2,9 @@ public import CoreOperations
 
 /// A condition that is satisfied if all of several conditions are satisfied.
 ///
-/// The conditions are evaluated in order, up to the first one that isn't satisfied. `AllOf` fails or skips
-/// the operation as this condition does. The prerequisites of all conditions run before the first condition
-/// is evaluated. `AllOf` without conditions is satisfied.
+/// The conditions are evaluated in order, up to the first one that isn't satisfied. `AllOf` then has the
+/// answer of that condition. The prerequisites of all conditions run before the first condition is evaluated.
+/// `AllOf` without conditions is satisfied.
 ///
 /// Conditions can be nested on up to 500 levels. A chain of `&&` is one level.
 ///
@@ -22,7 +22,7 @@ public struct AllOf: OperationCondition {
   /// The names of the conditions, joined by “and”; the end of a very long name is left out.
   public var name: String { parts.name }
 
-  /// Returns the prerequisite of the conditions, which is a group if there are several.
+  /// Returns the prerequisite of the conditions; a group of prerequisites if several conditions have one.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }

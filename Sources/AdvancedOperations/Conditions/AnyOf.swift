@@ -35,7 +35,8 @@ public struct AnyOf: OperationCondition {
   /// The names of the conditions, joined by “or”; the end of a very long name is left out.
   public var name: String { parts.name }
 
-  /// Returns the prerequisite of the conditions, which is a group if there are several.
+  /// Returns the prerequisite of the conditions; a group of prerequisites if several conditions
+  /// have one.
   public func dependency(for operation: AdvancedOperation) -> Operation? {
     parts.dependency(for: operation)
   }

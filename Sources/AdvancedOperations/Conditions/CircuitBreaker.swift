@@ -31,7 +31,7 @@ import CoreOperations
 ///
 /// The breaker counts outcomes of operations that have executed. A cancel by a ``TimeoutObserver`` while the
 /// operation executed is a failure. A body that ends its operation as skipped is a success. If none of the
-/// errors of a failure counts, the failure is a success, because the service has answered:
+/// errors of a failure counts, the breaker treats the failure as a success, because the service has answered:
 ///
 /// ```swift
 /// let breaker = CircuitBreaker(failures: 5) { error in !(error is NotFound) }

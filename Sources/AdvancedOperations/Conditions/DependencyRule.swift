@@ -108,8 +108,9 @@ public struct DependencyRule: OperationCondition {
   ///   - rule: A closure that receives one outcome per dependency, in the order in which they were added. The
   ///     outcome is nil for a dependency that hasn't finished. An operation that isn't an
   ///     ``AdvancedOperation`` has succeeded or was cancelled. The closure must be monotonic. A rule that is
-  ///     undecided after all dependencies have finished is broken. A worker calls the closure without a lock
-  ///     held, from one thread at a time per operation, so the closure should not block.
+  ///     undecided after all dependencies have finished is broken. The closure should not block, because a
+  ///     worker calls it. No lock is held during the call. For each operation, one thread at a time calls the
+  ///     closure.
   /// - Complexity: O(n) for each evaluation, where n is the number of dependencies, and up to O(n²) in total.
   ///   Common rules, such as ``allSucceeded``, are evaluated early only if an outcome can break them.
   public init(_ text: String, _ rule: @escaping @Sendable ([OperationOutcome?]) -> Decision) {

@@ -38,10 +38,10 @@ public protocol OperationCondition: Sendable {
   ///
   /// A prerequisite that isn't in a queue is added to the queue of the operation:
   ///
-  /// - The prerequisite doesn't take a slot. It starts as soon as it is ready, even if all slots are taken;
-  ///   in a queue with a limit of 0 it doesn't start. A suspended queue and barriers delay the prerequisite
-  ///   like other operations. If too many prerequisites could execute at the same time, give them a claim, or
-  ///   return the same prerequisite for several operations.
+  /// - The prerequisite doesn't take a slot, so it starts even if all slots are taken. However, it doesn't
+  ///   start while the queue is suspended or the limit of the queue is 0. A barrier that was added after the
+  ///   operation waits for the operation and for its prerequisite. If too many prerequisites could execute at
+  ///   the same time, give them a claim, or return the same prerequisite for several operations.
   /// - The prerequisite is cancelled with the operation. A prerequisite that conditions of several operations
   ///   have returned is cancelled with the last of these operations.
   /// - If the operation is cancelled at the moment when the prerequisite is added, the cancelled prerequisite

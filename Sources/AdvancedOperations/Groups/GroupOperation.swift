@@ -1,6 +1,6 @@
 public import CoreOperations
 
-/// An operation that runs other operations, its children, and finishes when they have.
+/// An operation that runs other operations, its children, and finishes when they have finished.
 ///
 /// ```swift
 /// let sync = GroupOperation(name: "sync", maxConcurrentOperationCount: 2) {
@@ -11,12 +11,12 @@ public import CoreOperations
 /// queue.addOperation(sync)
 /// ```
 ///
-/// Children start when the group does. Children take no slots of the group's queue and have no separate
+/// Children start when the group starts. Children take no slots of the group's queue and have no separate
 /// threads. The group's ``maxConcurrentOperationCount`` limits their number. Cancelling the group cancels the
 /// children with the same reason. The group finishes when all children have ended and none of their bodies is
 /// running.
 ///
-/// The children of a group that never executes leave as cancelled. The group stays
+/// If a group never executes, its children are cancelled and leave without executing. The group stays
 /// ``AdvancedOperation/State/finishing`` until they have left.
 ///
 /// Groups can be children of groups. To undo the work of children, see ``AdvancedOperation/onRollback(_:)``.
@@ -37,7 +37,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
     case collectAll
     /// The other children are cancelled with the reason ``SiblingFailed``.
     ///
-    /// The cancel comes before any child that depends on the failed child starts. Children that had not
+    /// They are cancelled before any child that depends on the failed child starts. Children that had not
     /// begun to execute are counted in ``OperationFailure/notRunCount``.
     case failFast
   }
@@ -186,8 +186,8 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
 
   /// The number of children that may execute at the same time; -1 for the number of threads.
   ///
-  /// A change takes effect immediately, even while the group executes. With 0 no child starts, except to
-  /// leave as cancelled.
+  /// A change takes effect immediately, even while the group executes. With a limit of 0, no child executes.
+  /// Cancelled children leave nevertheless.
   ///
   /// - Precondition: -1 or more.
   public final var maxConcurrentOperationCount: Int {
@@ -420,8 +420,8 @@ extension GroupOperation: ChildRunner {
 }
 
 extension GroupOperation {
-  /// The reason of children that were cancelled because a sibling failed in a group with the policy
-  /// ``ErrorPolicy/failFast``.
+  /// The reason for cancelling children of a group with the policy ``ErrorPolicy/failFast`` after another
+  /// child failed.
   ///
   /// ```swift
   /// if let reason = upload.cancellationReason as? GroupOperation.SiblingFailed {

@@ -11,10 +11,10 @@ public import CoreOperations
 /// }
 /// ```
 ///
-/// No operation in the scope outlives it. The function returns when every operation in the scope is idle and
-/// completion blocks have returned, including operations that were produced there. Cancelling the task
-/// cancels all of them. An operation that fails doesn't cancel its siblings. If the closure throws, the
-/// operations that are still running are cancelled with that error as the reason.
+/// No operation in the scope outlives the call. The function returns when every operation in the scope is
+/// idle and all completion blocks have returned. Operations that were produced in the scope are in the scope
+/// too. Cancelling the task cancels all of them. An operation that fails doesn't cancel its siblings. If the
+/// closure throws, the operations that are still running are cancelled with that error as the reason.
 ///
 /// The operations are in a separate queue, without separate threads.
 ///

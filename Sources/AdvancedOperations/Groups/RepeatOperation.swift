@@ -17,7 +17,7 @@ import CoreOperations
 /// with the origin ``OperationFailure/Origin/child(_:_:)``. To continue after such a round, set
 /// ``mapRoundErrors(_:)``.
 ///
-/// Two times keep the rounds apart. If both are given, both apply:
+/// Two minimum times separate the rounds. If you pass both, both apply:
 ///
 /// - `every:` is the time from the actual beginning of one round to the beginning of the next. A
 ///   round that takes longer is followed by the next one immediately.
@@ -46,11 +46,11 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   private let rest: Duration
   private let hook = Locked<StoredClosure<ChildErrors.Hook>?>(nil)
 
-  /// Creates an operation whose rounds have values, and whose own value is the last of them.
+  /// Creates an operation whose value comes from the last round that succeeded.
   ///
-  /// The value is that of the last round that succeeded, or nil if no round succeeded. If the closure has
-  /// several statements, write its return type, as in `{ round -> ResultOperation<Int>? in … }`. Otherwise
-  /// the compiler chooses the initializer without values.
+  /// The value is nil if no round succeeded. If the closure has several statements, write its return type, as
+  /// in `{ round -> ResultOperation<Int>? in … }`. Otherwise the compiler chooses the initializer without
+  /// values.
   ///
   /// - Parameters:
   ///   - name: The name of the operation.

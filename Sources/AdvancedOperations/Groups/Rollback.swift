@@ -108,10 +108,10 @@ extension AdvancedOperation {
   ///   rollback registers another rollback, that rollback runs next. An error that a rollback throws is an
   ///   error of the group, unless a `finish()` from outside has decided the group's end before. The other
   ///   rollbacks run even if a rollback throws.
-  /// - If the group succeeded and is in another group, the outer group takes over the rollbacks. In its
-  ///   order, the rollbacks have the place at which the inner group ended. If the outer group fails, it
-  ///   undoes the work of the inner group, too. The transfer applies at any depth, and to groups that are
-  ///   attempts of a ``RetryOperation`` or rounds of a ``RepeatOperation`` in a group.
+  /// - If the group succeeded and is in another group, the outer group takes over the rollbacks. In the order
+  ///   of the outer group, these rollbacks have the place of the end of the inner group. If the outer group
+  ///   fails, it undoes the work of the inner group, too. The transfer applies at any depth, and to groups
+  ///   that are attempts of a ``RetryOperation`` or rounds of a ``RepeatOperation`` in a group.
   /// - If the group succeeded and isn't in another group, the rollbacks are released and don't run.
   ///
   /// The body may register more rollbacks, for example if a rollback needs a result of the work. If a cancel
@@ -125,7 +125,7 @@ extension AdvancedOperation {
   ///   ``AdvancedOperation/current`` is the group that rolls back. If an outer group has taken over the
   ///   rollback, that group is the current operation. The closure is released when it won't run any more.
   /// - Returns: Whether the closure was registered. False if the operation has ended without its body, if it
-  ///   doesn't execute in a group, or if its group has rolled back or doesn't have to.
+  ///   doesn't execute in a group, or if its group has rolled back or doesn't have to roll back.
   @discardableResult
   public final func onRollback(_ body: @escaping @Sendable () async throws -> Void) -> Bool {
     // A group has its own list of rollbacks.

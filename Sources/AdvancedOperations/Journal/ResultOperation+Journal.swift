@@ -25,11 +25,11 @@ extension ResultOperation where Output: Codable {
   /// the journal. The operation waits until its value is recorded, and then ends as cancelled.
   ///
   /// Conditions are evaluated after the journal has answered. Even a ``DependencyRule``, which may refuse
-  /// early, is evaluated when all dependencies have finished. A failed input doesn't fail the operation
-  /// before its other dependencies have finished either, because the journal may have its value. An operation
-  /// that looks up its value is in the state ``AdvancedOperation/State-swift.enum/evaluatingConditions``.
-  /// Time limits of a `retry` policy don't include the time that the journal takes; a ``TimeoutObserver``
-  /// does.
+  /// early, is evaluated when all dependencies have finished. A failed input doesn't end the operation early
+  /// either. The operation first waits for its other dependencies and looks up its own value. With a recorded
+  /// value, the operation succeeds in spite of the failed input. An operation that looks up its value is in
+  /// the state ``AdvancedOperation/State-swift.enum/evaluatingConditions``. Time limits of a `retry` policy
+  /// don't include the time that the journal takes; a ``TimeoutObserver`` does.
   ///
   /// Every operation with a value can be recorded:
   ///

@@ -80,13 +80,14 @@ public enum OperationEvent: Sendable {
   }
 }
 
-/// An attempt of an operation that failed, and the next one, which its ``RetryPolicy`` allows.
+/// A failed attempt of an operation, and the next attempt, which the ``RetryPolicy`` of the
+/// operation allows.
 public struct OperationRetry: Sendable {
-  /// The number of the attempt to come: 2 when the first has failed.
+  /// The number of the next attempt: 2 if the first attempt has failed.
   public var nextAttempt: Int
   /// The time that the operation waits before the next attempt, by the clock of its environment.
   public var delay: Duration
-  /// The error of the last attempt, which the policy has also received.
+  /// The error of the failed attempt, which the policy has also received.
   public var error: any Error
 
   package init(nextAttempt: Int, delay: Duration, error: any Error) {

@@ -39,7 +39,7 @@ public protocol OperationObserver: Sendable {
   ///
   /// - Parameters:
   ///   - operation: The operation; for an attempt of a ``RetryOperation``, the retry operation.
-  ///   - retry: The error of the last attempt, and the delay before the next attempt.
+  ///   - retry: The error of the failed attempt, and the delay before the next attempt.
   func operation(
     _ operation: AdvancedOperation,
     willRetry retry: OperationRetry

@@ -87,8 +87,8 @@ extension AdvancedOperation {
   /// independently.
   ///
   /// The parent is a group, a ``RetryOperation`` for its attempts, a ``RepeatOperation`` for its rounds, or a
-  /// recovery for its fallback. If an observer of a queue should count only operations that were added there
-  /// and not their parts, it counts operations without a parent. The operation doesn't retain its parent.
+  /// recovery for its fallback. To count only the operations that were added to a queue, and not their parts,
+  /// count the operations without a parent. The operation doesn't retain its parent.
   public final var parent: AdvancedOperation? { withCore { $0.extra?.group } }
 
   /// The number of the current attempt, or of the last attempt; 1 for the first.

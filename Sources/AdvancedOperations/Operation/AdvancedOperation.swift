@@ -113,11 +113,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Does the work, and calls ``finish()`` or a similar method, here or later; the default implementation
   /// finishes immediately.
   ///
-  /// This method is called once, on a worker, without a lock held, after observers were notified of the
-  /// start. An operation that is cancelled before its start, or whose conditions aren't satisfied, finishes
-  /// without a call. If a cancel comes while observers are notified of the start, the body is called, and
-  /// finds that ``isCancelled`` is true. If an observer of the start calls `finish()` or `skip(reason:)`, the
-  /// operation has ended, and the body isn't called. Overrides need not call `super`.
+  /// This method is called once, without a lock held, after observers were notified of the start. The calling
+  /// thread is a worker, or the thread that called ``start()``. An operation that is cancelled before its
+  /// start, or whose conditions aren't satisfied, finishes without a call of this method. If a cancel comes
+  /// while observers are notified of the start, the body is called, and finds that ``isCancelled`` is true.
+  /// If an observer of the start calls `finish()` or `skip(reason:)`, the operation has ended, and the body
+  /// isn't called. Overrides need not call `super`.
   open func execute() { finish() }
 
   /// Called once when the outcome is decided, before observers are notified of the end.

@@ -9,7 +9,8 @@ public import CoreOperations
 /// ```
 ///
 /// Advanced operations work in every ``/CoreOperations/OperationQueue``. An advanced queue also notifies a
-/// delegate and observers of them, and can have an environment other than the default one.
+/// delegate and observers of its advanced operations, and can have an environment other than the default
+/// environment.
 ///
 /// Prefer an observer or an interceptor to a subclass that overrides `addOperation(_:)`. Observers and
 /// interceptors are also attached to operations that groups and conditions add.
@@ -51,8 +52,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
     }
   }
 
-  /// Creates a queue with a new environment; subclasses may override this initializer as that of
-  /// `OperationQueue`.
+  /// Creates a queue with a new environment; a subclass may override this initializer.
   public override init() {
     let environment = OperationEnvironment()
     settings = Locked(Settings(environment: environment))
@@ -153,8 +153,8 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
 /// An object that a queue notifies of its advanced operations.
 ///
-/// No method is called with a lock held, so each method may call every method of the queue and the operation.
-/// By default each method does nothing. A method whose parameters have other types doesn't implement a
+/// No lock is held during a call, so each method may call every method of the queue and the operation. By
+/// default each method does nothing. A method whose parameters have other types doesn't implement a
 /// requirement, and is never called.
 ///
 /// ```swift

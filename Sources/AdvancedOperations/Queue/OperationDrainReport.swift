@@ -1,6 +1,7 @@
 public import CoreOperations
 
-/// The ends of the last operations of a queue, as ``AdvancedOperationQueue/drain(within:)`` returns them.
+/// The numbers of outcomes of a queue's operations, as ``AdvancedOperationQueue/drain(within:)`` returns
+/// them.
 ///
 /// ```swift
 /// let report = await queue.drain(within: .seconds(20))
@@ -21,10 +22,11 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
   public internal(set) var skippedCount = 0
   /// The number of operations that were turned away.
   ///
-  /// Such an operation was added from outside after the drain had begun, or by any code after the time of the
-  /// drain was over. The other numbers don't include it.
+  /// The queue turned an operation away if code other than its operations added it during the drain, or if
+  /// any code added it after the time limit. The other numbers don't include these operations.
   public internal(set) var turnedAwayCount = 0
-  /// The operations that the drain cancelled because its time was over, in the order in which they ended.
+  /// The operations that the drain cancelled, at its time limit or because its task was cancelled, in the
+  /// order of their ends.
   public internal(set) var cutShort: [Operation] = []
 
   /// The numbers that aren't zero, and the names of the operations that were cut short.
@@ -59,13 +61,13 @@ public struct OperationDrainReport: Sendable, CustomStringConvertible {
 /// if operation.cancellationReason is OperationQueueClosed { refuse() }
 /// ```
 public struct OperationQueueClosed: Error, Hashable, CustomStringConvertible {
-  /// The cause of a cancel by a drain.
+  /// The cause for which a drain cancels an operation.
   ///
   /// Later versions may add cases, so a `switch` needs an `@unknown default`.
   @nonexhaustive
   public enum Cause: Sendable, Hashable {
-    /// The operation was added from outside after the drain had begun, or from inside after the
-    /// deadline of the drain.
+    /// Code other than the queue's operations added the operation after the drain had begun, or any code
+    /// added it after the time limit of the drain.
     case addedLate
     /// The operation had not finished after this duration, which was the limit of the drain.
     case deadlineExceeded(Duration)

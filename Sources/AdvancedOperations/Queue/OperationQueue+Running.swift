@@ -19,11 +19,11 @@ extension OperationQueue {
   ///
   /// If the waiting task is cancelled, for example because a client has disconnected, the call throws
   /// immediately. An operation that a call of this method added is cancelled when no call waits for it any
-  /// more and no condition needs it. The reason is a `CancellationError`. Dependents and tasks that await
-  /// ``ResultOperation/value`` don't keep it. A later call finds it cancelled and throws its failure, so
-  /// create a new operation then. An operation that the program has added to a queue itself is never
-  /// cancelled. Bodies that are running end when they check for cancellation. If they must not outlive the
-  /// call, use `withOperations`.
+  /// more and no condition needs it. The reason is a `CancellationError`. Dependents of the operation, and
+  /// tasks that await its ``ResultOperation/value``, don't prevent this cancel. A later call throws the
+  /// failure of the cancelled operation, so create a new operation for it. An operation that the program has
+  /// added to a queue itself is never cancelled. Bodies that are running end when they check for
+  /// cancellation. If they must not outlive the call, use `withOperations`.
   ///
   /// - Parameter operation: An operation in this queue, in another queue, or in no queue.
   /// - Returns: The value of the operation.

@@ -172,13 +172,15 @@ extension AdvancedOperationQueue {
   /// for operation in report.cutShort { logger.warning("\(operation) was cut short") }
   /// ```
   ///
-  /// - From the call on, an operation that is added from outside is turned away. An operation that is added
-  ///   after the drain has returned is also turned away.
-  /// - An operation that a member adds is accepted until the time is over. A member adds operations with
-  ///   `produce(_:)`, or from its body or a child's body, an observer, a condition, or a completion block.
-  /// - When the time is over, the remaining operations are cancelled, with ``OperationQueueClosed`` as the
-  ///   reason. A suspended queue is resumed, so that they can leave. From then on every operation is turned
-  ///   away, even if a member adds it. The same happens immediately if the waiting task is cancelled.
+  /// - From the call on, an operation that code other than the queue's operations adds is turned away, even
+  ///   after the drain has returned.
+  /// - An operation that a member of the queue adds is accepted until the time limit. Code of a member is its
+  ///   body, its conditions, observers and children, and its completion block. An operation that any code
+  ///   passes to `produce(_:)` of a member is accepted too.
+  /// - When the time limit has passed, the remaining operations are cancelled, with ``OperationQueueClosed``
+  ///   as the reason. A suspended queue is resumed, so that they can leave. From then on, every operation is
+  ///   turned away, even if a member adds it. The same happens immediately if the task that awaits the drain
+  ///   is cancelled.
   ///
   /// An operation that is *turned away* doesn't become a member, and the drain doesn't wait for it. The
   /// operation is cancelled with ``OperationQueueClosed`` as the reason and finishes, and its observers are
@@ -187,15 +189,15 @@ extension AdvancedOperationQueue {
   ///
   /// A body that ignores its cancellation keeps running. The drain waits for it.
   ///
-  /// Barriers aren't operations. Barriers run even if the time is over, no matter which code adds them, and
+  /// Barriers aren't operations. Barriers run even after the time limit, no matter which code adds them, and
   /// the drain waits for them.
   ///
   /// Several tasks may drain the queue. Each task gets a report, and the shortest time applies.
   ///
   /// - Parameter limit: The time that the operations have to finish, by the clock of the ``environment``; nil
-  ///   for no limit. Without a limit the drain waits forever if the queue is suspended or its concurrency
-  ///   limit is 0, until you change that.
-  /// - Returns: The ends of the operations.
+  ///   for no limit. Without a time limit, the drain of a queue that is suspended, or whose concurrency limit
+  ///   is 0, waits until you change that.
+  /// - Returns: A report about the outcomes of the operations.
   /// - Precondition: The caller isn't an operation that is in the queue, or that an operation in the queue
   ///   waits for.
   @discardableResult
@@ -225,7 +227,6 @@ extension AdvancedOperationQueue {
     }
   }
 
-  /// Whether the queue is being drained or was drained, so that operations that are added from outside are
-  /// turned away.
+  /// Whether the queue is being drained or was drained, and therefore turns away operations of other code.
   public final var isClosed: Bool { gate is QueueDrain }
 }

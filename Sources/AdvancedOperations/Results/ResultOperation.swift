@@ -44,7 +44,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
   ///   - retry: The policy that decides whether and when the body is run again after it threw; nil for never.
   ///     Between the attempts the operation keeps its slot and its claims, unless the policy is
   ///     ``RetryPolicy/releasingSlot()``. If an operation that the body has produced fails, the body isn't
-  ///     run again. Give such an operation its own policy.
+  ///     run again. Give the produced operation its own policy.
   ///   - body: The work, which runs in a separate task. If it throws an error, the operation fails with this
   ///     error. The closure is released when the operation has finished.
   public init(

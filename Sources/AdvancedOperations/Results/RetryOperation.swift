@@ -1,6 +1,6 @@
 import CoreOperations
 
-/// An operation that runs another operation, and a new one if that fails, by a retry policy.
+/// An operation that runs a new operation for each attempt, until one succeeds or the retry policy gives up.
 ///
 /// ```swift
 /// let upload = RetryOperation(retry: .exponential(.seconds(1)).jittered().attempts(5)) {
@@ -43,8 +43,8 @@ import CoreOperations
 /// ``OperationFailure/Origin/attempt(_:_:)``. Of many attempts, it keeps the errors of the first 8 and the
 /// last 8.
 ///
-/// If an operation that an attempt has produced fails, the attempt isn't repeated. Give such an operation its
-/// own retry policy. Its failure is an error of the retry operation.
+/// If an operation that an attempt has produced fails, the attempt isn't repeated. Give the produced
+/// operation its own retry policy. Its failure is an error of the retry operation.
 ///
 /// Attempts take no slot of the retry operation's queue. The retry operation keeps its slot and its claims
 /// until it ends. If its policy is ``RetryPolicy/releasingSlot()``, it releases both after each failed

@@ -1,4 +1,4 @@
-/// A rule that says whether and when a failed attempt is repeated.
+/// A rule that decides whether and when another attempt follows a failed attempt.
 ///
 /// Begin with the delays, then add the limits:
 ///
@@ -55,9 +55,9 @@ public struct RetryPolicy: Sendable {
   /// has returned false.
   ///
   /// - Parameter next: A closure that returns the delay before the next attempt, or nil to give up. It gets
-  ///   the number of attempts that have failed, 1 after the first, and the error of the last attempt. The
-  ///   error is the root cause, even if it came through several operations, groups, inputs or conditions. If
-  ///   an attempt has several root causes, the error is an ``OperationFailure`` with these
+  ///   the number of attempts that have failed, 1 after the first, and the error of the attempt that has just
+  ///   failed. The error is the root cause, even if it came through several operations, groups, inputs or
+  ///   conditions. If an attempt has several root causes, the error is an ``OperationFailure`` with these
   ///   ``OperationFailure/rootCauses``.
   public init(_ next: @escaping @Sendable (_ failedAttempts: Int, _ error: any Error) -> Duration?)
   {
@@ -105,7 +105,7 @@ public struct RetryPolicy: Sendable {
   /// - Returns: The policy.
   public static func constant(_ delay: Duration) -> RetryPolicy { RetryPolicy { _ in delay } }
 
-  /// Returns a policy each of whose delays is one step longer than the one before.
+  /// Returns a policy in which each delay is one step longer than the previous delay.
   ///
   /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
   /// ``attempts(_:)`` or ``totalTimeout(_:)``.
@@ -116,7 +116,7 @@ public struct RetryPolicy: Sendable {
     RetryPolicy { step.saturatingMultiplied(by: $0) }
   }
 
-  /// Returns a policy each of whose delays is twice as long as the one before.
+  /// Returns a policy in which each delay is twice as long as the previous delay.
   ///
   /// Without a limit, it repeats attempts until one succeeds or the operation is cancelled. Add
   /// ``attempts(_:)`` or ``totalTimeout(_:)``, and ``jittered()`` if many clients may fail at the

@@ -26,10 +26,10 @@ public import CoreOperations
 /// - *Priority*: The operation and its new predecessors have the queue priority of the calling task with the
 ///   highest task priority, and the priority changes when callers come and go. An operation to which `make`
 ///   gives another priority than ``Operation/QueuePriority/normal`` keeps that priority.
-/// - *Task-locals*: The body has the task-locals and the task priority of the caller for whom `make` was
-///   called.
+/// - *Task-locals*: The body has the task-locals and the task priority of the caller whose call created the
+///   operation.
 ///
-/// `operation.explain()` says how many callers wait for a shared operation.
+/// `operation.explain()` reports the number of callers who wait for a shared operation.
 ///
 /// Methods may be called from any thread. The `==` and the `hash(into:)` of a key are called without a lock,
 /// and so is `make`.
@@ -85,7 +85,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     try await value(for: key) { $0.isJoinable }
   }
 
-  /// Returns the value of an operation for a key that starts after this call.
+  /// Returns the value of an operation that starts after this call.
   ///
   /// Use it if a value that is already being computed may be outdated, for example to save a document again
   /// after a change. The call joins an operation of which neither the body, nor a predecessor, nor a

@@ -58,10 +58,10 @@ extension SimulatedEnvironment {
   /// try expectOutcome(of: parse, is: .failed)
   /// ```
   ///
-  /// At `ready`, a fault meets each operation whose dependencies have finished and whose conditions
-  /// are satisfied. Such an operation may still wait for a claim, for a slot, or because its queue
-  /// is suspended. The fault happens after the step in which the operation became ready. If the
-  /// operation is ready when it is added, the fault happens before the next step.
+  /// At `ready`, a fault happens to each operation whose dependencies have finished and whose
+  /// conditions are satisfied. Such an operation may still wait for a claim, for a slot, or because
+  /// its queue is suspended. The fault happens after the step in which the operation became ready.
+  /// If the operation is ready when it is added, the fault happens before the next step.
   ///
   /// - Parameters:
   ///   - fault: The fault.

@@ -4,7 +4,7 @@ import Dispatch
 
 /// Expects that code of a test ends within a time, and otherwise fails with a report of all operations.
 ///
-/// A test that hangs says why, in Swift Testing and in XCTest:
+/// A test that hangs then reports the causes, in Swift Testing and in XCTest:
 ///
 /// ```swift
 /// try await expectEnd(within: .seconds(60)) {
@@ -18,15 +18,15 @@ import Dispatch
 ///
 /// When the time is over, the function creates the report, cancels the task of the body, and throws. It
 /// doesn't wait for the body, because a body that awaits a lost continuation never ends. Swift Testing's
-/// `.timeLimit` cancels the test, and reports nothing about operations. Choose a shorter time here. A cancelled
-/// test cancels the body, and the time still applies.
+/// `.timeLimit` cancels the test, and reports nothing about operations. Choose a `limit` that is shorter than
+/// `.timeLimit`. If the test is cancelled, the body is cancelled, and the limit still applies.
 ///
 /// - Parameters:
 ///   - limit: The time that the body may take.
-///   - fileID: Where this is called.
-///   - line: The line of that.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
 ///   - body: The code. The report contains queues that it creates, and earlier queues that are recorded by
-///     `OperationDiagnostics`. Texts of errors are shown.
+///     `OperationDiagnostics`. The report contains the texts of errors.
 /// - Returns: The value of the body.
 /// - Throws: ``ExpectationFailure`` if the time is over, and the error of the body.
 public func expectEnd<Value: Sendable>(

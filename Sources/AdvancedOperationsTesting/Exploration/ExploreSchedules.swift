@@ -34,8 +34,8 @@ import CoreOperations
 ///
 /// A schedule fails if an operation leaves the simulation; see ``SimulatedEnvironment/strays``. A schedule
 /// also fails if an operation has not finished although nothing can happen any more, unless the operation
-/// waits for the test. Such an operation waits for a ``ConditionProbe``, for a ``HeldOperation``, or in a
-/// queue that is suspended or has no slots.
+/// waits for the test. An operation waits for the test if it waits for a ``ConditionProbe`` or a
+/// ``HeldOperation``, or is in a queue that is suspended or has no slots.
 ///
 /// A workflow fails if it takes no step. A workflow also fails if it leaves steps pending without running the
 /// simulation, or if steps are pending after ``SimulatedEnvironment/run()``. After a call that ends earlier,
@@ -109,9 +109,9 @@ public func exploreSchedules(
 ///   - line: The line of the call.
 ///   - workflow: The workflow that was explored.
 /// - Throws: ``ScheduleFailure`` if the workflow throws, with the error as ``ScheduleFailure/underlying``.
-///   Throws the same error if the schedule doesn't fit the workflow. Such a schedule picks a step that
-///   doesn't exist, or has more choices than the workflow makes. Throws ``ExpectationFailure`` if the text
-///   isn't a schedule, and `CancellationError` if the task that replays is cancelled.
+///   Throws the same error if the schedule doesn't fit the workflow. A schedule doesn't fit if it picks a
+///   step that doesn't exist, or has more choices than the workflow makes. Throws ``ExpectationFailure`` if
+///   the text isn't a schedule, and `CancellationError` if the task that replays is cancelled.
 public func exploreSchedules(
   replaying schedule: String,
   stepLimit: Int = 20_000,

@@ -115,7 +115,7 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
   /// Whether the depth-first search has tried all schedules.
   public internal(set) var isComplete = false
 
-  /// The virtual times at which steps *at any time* were taken, by the names of the steps.
+  /// The virtual times at which steps with `atAnyTime: true` were taken, by the names of the steps.
   ///
   /// See ``SimulatedEnvironment/addStep(_:atAnyTime:_:)``.
   public internal(set) var timesOfSteps: [String: Set<Duration>] = [:]

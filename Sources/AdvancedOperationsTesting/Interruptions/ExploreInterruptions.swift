@@ -31,8 +31,8 @@
 /// queue.
 ///
 /// An exploration with ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a
-/// step *at any time* also meets each moment, in every order of the other steps. Such an exploration is
-/// complete for two or three operations only.
+/// step with `atAnyTime: true` also tries each moment, in every order of the other steps. Such an exploration
+/// is complete for two or three operations only.
 ///
 /// - Parameters:
 ///   - randomSchedules: The number of orders of steps, each of which has its own seed; one at least.

@@ -4,8 +4,9 @@ public import AdvancedOperations
 ///
 /// The exploration first runs the workflow without a crash. Then it runs the workflow again and again, and
 /// ends each run one step later: this is the *crash*. After the crash, it restarts the workflow with the
-/// records in the journal, and with nothing else. At random, the restarted run also crashes. The exploration
-/// tries restarts with a part of the journal as well: the first records, for each number of records.
+/// records in the journal, and with nothing else. Some restarted runs, chosen at random, crash too. The
+/// exploration also tries restarts with each possible beginning of the journal: its first record, its first
+/// two records, and so on.
 ///
 /// ```swift
 /// try exploreRestarts { simulation, journal in
@@ -113,8 +114,8 @@ public func exploreRestarts(
 ///
 /// The exploration expects everything that
 /// ``exploreRestarts(randomSchedules:stepLimit:seed:fileID:line:of:)`` expects, except records: a workflow
-/// may record nothing if `check` accepts its external state. In restarts with a part of the journal, the
-/// external state is the state after a run without a crash.
+/// may record nothing if `check` accepts its external state. In a restart with only a beginning of the
+/// journal, the external state is the state after a run without a crash.
 ///
 /// - Parameters:
 ///   - randomSchedules: The number of orders of steps in which the workflow crashes; one at least.

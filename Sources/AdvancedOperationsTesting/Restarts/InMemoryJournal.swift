@@ -118,7 +118,7 @@ public final class InMemoryJournal: OperationJournal {
 
   // MARK: Changing
 
-  /// Removes a record, like a rollback.
+  /// Removes a record, as a rollback does.
   ///
   /// - Parameter key: The key of the record.
   /// - Returns: Whether there was a record of the key.

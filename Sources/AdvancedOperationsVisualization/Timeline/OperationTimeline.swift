@@ -24,7 +24,7 @@ public struct OperationTimeline: Sendable {
     public var ready: Duration?
     /// The time at which the operation began to execute; nil if it hasn't.
     public var started: Duration?
-    /// The times at which attempts failed that were followed by another attempt, in order.
+    /// The times at which attempts failed and another attempt followed, in order.
     ///
     /// The next attempt began later, after the delay of the retry policy.
     public var retries: [Duration] = []

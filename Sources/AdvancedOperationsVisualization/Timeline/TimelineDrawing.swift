@@ -311,8 +311,8 @@ extension OperationTimeline {
   ///
   /// The picture has at most 2,500 rows, because viewers draw no higher pictures. A picture keeps the
   /// operations of the critical path, then failed operations in at most half of the rows, then the longest
-  /// operations. Each operation is below its groups. The picture says how many operations are left out;
-  /// ``chromeTrace()`` contains all of them.
+  /// operations. Each operation is below its groups. The heading reports the number of operations that are
+  /// left out; ``chromeTrace()`` contains all operations.
   ///
   /// - Returns: A document of the Scalable Vector Graphics format.
   /// - Complexity: O(n log n + e), n the number of operations and e the number of their dependencies. A

@@ -132,7 +132,7 @@ public final class TimelineRecorder: OperationObserver {
     record(operation) { $0.started = $0.started ?? $1 }
   }
 
-  /// Records when an attempt failed that is followed by another attempt.
+  /// Records when an attempt failed, if another attempt follows.
   public func operation(
     _ operation: AdvancedOperation,
     willRetry retry: OperationRetry

@@ -12,7 +12,7 @@ import Synchronization
 /// on the shared thread pool, or on the standard library's pool on Apple's systems. `DispatchQueue`
 /// is a `TaskExecutor` from macOS 15.4 and iOS 18.4 on. On these systems, async bodies run on the
 /// dispatch queue if the program contains `extension DispatchQueue: OperationExecutor`. On older
-/// systems and on Linux, they don't.
+/// systems and on Linux, async bodies don't run on the dispatch queue.
 ///
 /// ```swift
 /// struct OneThread: OperationExecutor {

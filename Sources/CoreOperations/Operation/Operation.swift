@@ -376,10 +376,10 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     }
   }
 
-  /// The importance of the work to the person who uses the program.
+  /// The importance of the work for the user of the program.
   ///
-  /// The operation stores the value for code that reads it. The threads of the operation have the
-  /// class of its queue: ``OperationQueue/qualityOfService``.
+  /// The operation stores the value for code that reads it. The threads that run the operation have
+  /// the level of its queue: ``OperationQueue/qualityOfService``.
   open var qualityOfService: QualityOfService {
     get { withLinks { $0.extra?.qualityOfService ?? .default } }
     set { withLinks { $0.makeExtra().qualityOfService = newValue } }

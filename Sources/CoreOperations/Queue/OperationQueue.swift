@@ -314,10 +314,10 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     }
   }
 
-  /// The importance of the queue's work to the person who uses the program.
+  /// The importance of the queue's work for the user of the program.
   ///
   /// On Apple's systems, workers that the queue requests after a change run on Dispatch's global
-  /// queue of that class. Completion blocks run on that global queue too. The property has no
+  /// queue of that level. Completion blocks run on that global queue too. The property has no
   /// effect on Linux and Android, in a queue with an ``underlyingQueue`` or a custom executor, and
   /// in ``main``. On Linux and Android, a queue whose operations compute on all processors delays
   /// the first operation of another queue by about 5 ms. Set a limit to keep a processor free.

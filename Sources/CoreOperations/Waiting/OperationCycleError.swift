@@ -18,8 +18,8 @@
 ///    operations of the cycle that are in a queue are cancelled, with this error as their
 ///    ``Operation/cancellationReason``.
 /// 2. **A wait in running code.** The body of an operation begins a wait that would complete a
-///    cycle, through dependencies, slots, barriers, claims, children of groups or other such waits.
-///    An `await` throws this error. A call that blocks the thread ends the process with the path. A
+///    cycle, through dependencies, slots, barriers, claims, children of groups or other waits. An
+///    `await` throws this error. A call that blocks the thread ends the process with the path. A
 ///    call that blocks the main thread also ends the process, if it waits for work that only the
 ///    main thread runs.
 /// 3. **An operation that completes another cycle.** An operation is added to a queue whose slots
