@@ -63,22 +63,37 @@ private struct Server: Sendable {
   #expect(failed.outcome?.failure?.first(Unreachable.self)?.host == "mirror.example")
 }
 
-/// A session that is valid once somebody has signed in.
+/// A session that is valid when the user has signed in, unless the user refuses.
 private actor Session {
   private(set) var isValid = false
-  func signIn() { isValid = true }
+  private(set) var signInCount = 0
+  private let isRefused: Bool
+
+  init(isRefused: Bool = false) { self.isRefused = isRefused }
+
+  func signIn() throws {
+    signInCount += 1
+    if isRefused { throw SignInRefused() }
+    isValid = true
+  }
 }
 
-private struct SignInRefused: Error {}
+private struct SignInRefused: Error, CustomStringConvertible {
+  let description = "The user has refused."
+}
 
-@Test func `Conditions: a prerequisite makes one hold`() {
+@Test func `Conditions: a prerequisite makes one hold`() async throws {
+  struct NotSignedIn: Error, CustomStringConvertible {
+    let description = "The user isn't signed in."
+  }
+
   struct SignedIn: OperationCondition {
     let session: Session
 
     func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
       let signIn = ResultOperation(name: "sign in") {
         if await session.isValid { throw OperationSkipped(reason: "there is a session") }
-        await session.signIn()
+        try await session.signIn()
       }
       // Of several that need it, the first one signs in, and the others find the session.
       signIn.addClaim(MutuallyExclusive("sign in"))
@@ -86,20 +101,71 @@ private struct SignInRefused: Error {}
     }
 
     func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
-      await session.isValid ? .satisfied : .failed(SignInRefused())
+      await session.isValid ? .satisfied : .failed(NotSignedIn())
     }
   }
 
-  let upload = AdvancedOperation()
-  upload.addCondition(SignedIn(session: Session()))
-  simulate(upload)
-  #expect(upload.ending == "succeeded")
-  #expect(upload.dependencies.isEmpty)
+  let guarded = AdvancedOperation()
+  guarded.addCondition(SignedIn(session: Session()))
+  simulate(guarded)
+  #expect(guarded.ending == "succeeded")
+  #expect(guarded.dependencies.isEmpty)
 
   let silent = AdvancedOperation()
   silent.addCondition(SilentCondition(SignedIn(session: Session())))
   simulate(silent)
-  #expect(silent.outcome?.failure?.first(SignInRefused.self) != nil)
+  #expect(silent.outcome?.failure?.first(NotSignedIn.self) != nil)
+
+  // One after the other: the prerequisite runs only if the server can be reached.
+  struct Reachable: OperationCondition {
+    let host: String
+    func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+      await ping(host) ? .satisfied : .failed(Offline())
+    }
+  }
+  let server = Server()
+  let session = Session(isRefused: true)
+  let print = Lines()
+
+  let upload = ResultOperation(name: "upload") { try await server.upload("d.csv") }
+  upload.addCondition(Reachable(host: "archive.example"))
+  upload.addCondition(SignedIn(session: session))
+  upload.conditionPolicy = .stopAtFirstFailure
+
+  let notify = ResultOperation(name: "notify") {}
+  notify.addDependency(upload)
+  upload.onFinish { upload, outcome in
+    guard let failure = outcome.failure else { return }
+    print("upload: \(failure.summary())")
+    notify.cancel(withError: failure)
+  }
+
+  simulate(upload, notify)
+  try expectShown(print, in: "GuardingWithConditions")
+  let explanation = Lines()
+  explanation(upload.explain())
+  try expectShown(explanation, in: "GuardingWithConditions")
+  #expect(notify.outcome?.isCancelled == true && !notify.hasStarted)
+  #expect(notify.outcome?.failure?.first(NotSignedIn.self) != nil)
+
+  for (policy, count) in [
+    (AdvancedOperation.ConditionPolicy.evaluateAll, 1), (.stopAtFirstFailure, 0),
+  ] {
+    let session = Session()
+    let unreachable = AdvancedOperation()
+    unreachable.addCondition(Reachable(host: "mirror.example"))
+    unreachable.addCondition(SignedIn(session: session))
+    unreachable.conditionPolicy = policy
+    simulate(unreachable)
+    #expect(unreachable.outcome?.failure?.first(Offline.self) != nil)
+    #expect(await session.signInCount == count)
+  }
+  let sessionOfPart = Session()
+  let both = AdvancedOperation()
+  both.addCondition(Reachable(host: "mirror.example") && SignedIn(session: sessionOfPart))
+  simulate(both)
+  #expect(both.outcome?.isFailed == true)
+  #expect(await sessionOfPart.signInCount == 1)
 }
 
 @Test func `Conditions: a prerequisite that failed doesn't decide`() {
