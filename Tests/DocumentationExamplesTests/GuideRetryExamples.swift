@@ -171,3 +171,41 @@ private struct NotFound: Error {}
   }
   #expect(bodies.all == ["body", "body"])
 }
+
+@Test func `Retries: a breaker counts each attempt of a RetryOperation`() {
+  let server = Server(failures: 9)
+  let breaker = CircuitBreaker(failures: 2)
+
+  let load = RetryOperation(name: "load", retry: .constant(.seconds(5)).attempts(4)) { attempt in
+    let load = ResultOperation(name: "attempt \(attempt)") { try await server.load() }
+    load.addCondition(CircuitClosed(breaker))
+    return load
+  }
+
+  let logged = Lines()
+  load.addObserver(BlockObserver(willRetry: { _, retry in logged("\(retry.delay)") }))
+  let simulation = simulate(load)
+  #expect(simulation.now == .seconds(15))
+  #expect(logged.all == ["5.0 seconds", "5.0 seconds", "5.0 seconds"])
+  #expect(breaker.state == .open)
+  let causes = load.outcome?.failure?.rootCauses ?? []
+  #expect(causes.map { $0.error is Offline } == [true, true, false, false])
+}
+
+@Test(arguments: [false, true])
+func `Retries: an attempt that timed out, for a closure that names errors`(namesTimeouts: Bool) {
+  let attempts = Lines()
+  let isWorthwhile: @Sendable (any Error) -> Bool = { error in
+    error is Offline || (namesTimeouts && error is OperationTimeout)
+  }
+  let breaker = CircuitBreaker(failures: 1, counts: isWorthwhile)
+  let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(1)).when(isWorthwhile)
+  let hang = ResultOperation(retry: policy) {
+    attempts("attempt")
+    try await OperationClock.current.sleep(for: .seconds(60))
+  }
+  hang.addCondition(CircuitClosed(breaker))
+  simulate(hang)
+  #expect(attempts.all.count == (namesTimeouts ? 2 : 1))
+  #expect(breaker.state == (namesTimeouts ? .open : .closed))
+}
