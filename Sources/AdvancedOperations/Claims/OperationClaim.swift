@@ -50,7 +50,7 @@ public protocol OperationClaim: Sendable {
   var name: String { get }
   /// The requests that make up the claim; only claims of this module create requests.
   ///
-  /// The operation reads the property once, when the claim is attached, without a lock held.
+  /// The operation reads the property once, when the claim is attached, while no lock is held.
   var requests: [ClaimRequest] { get }
 }
 

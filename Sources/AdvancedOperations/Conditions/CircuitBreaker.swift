@@ -17,7 +17,7 @@ import CoreOperations
 ///
 /// - *Closed*: all operations may run. The circuit opens after the given number of failures without a success
 ///   in between.
-/// - *Open*: no operation may run until the cooldown is over. The clock is that of the environment of the
+/// - *Open*: no operation may run until the cooldown is over. The time is measured by the clock of the
 ///   operation that opened the circuit.
 /// - *Half open*: one operation may run, as a *probe*. If the probe succeeds, the circuit closes. If the
 ///   probe fails, the circuit opens again for a whole cooldown. If the probe finishes in any other way, the

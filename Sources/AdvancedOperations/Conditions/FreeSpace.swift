@@ -20,7 +20,7 @@ public struct FreeSpace: ImmediateCondition {
   public enum Problem: Error, Hashable, CustomStringConvertible {
     /// The volume has fewer bytes than are needed.
     case tooLittle(path: String, available: Int64, needed: Int64)
-    /// The system didn't return the free space of the volume; the code is that of `errno`.
+    /// The system didn't return the free space of the volume; the code is the value of `errno`.
     case unknown(path: String, code: Int32)
     /// The closure that measures the free space threw an error; the reason is the error's text.
     case notMeasured(path: String, reason: String)
@@ -76,8 +76,8 @@ public struct FreeSpace: ImmediateCondition {
   ///     nearest folder above it.
   ///   - measure: A closure that returns the number of free bytes of the volume of the path; nil
   ///     asks the file system. The closure is called at each evaluation, on the thread of the
-  ///     evaluation, without a lock held, so it must not block. A ``Problem`` that it throws is the
-  ///     error of the condition. Any other error results in
+  ///     evaluation, while no lock is held, so it must not block. A ``Problem`` that it throws is
+  ///     the error of the condition. Any other error results in
   ///     ``Problem/notMeasured(path:reason:)``.
   public init(
     atLeast bytes: Int64,

@@ -79,8 +79,8 @@ public protocol OperationCondition: Sendable {
   /// its dependencies have finished, and again when it starts. If the method returns nil at the start, the
   /// operation keeps the first answer.
   ///
-  /// A worker calls the method, without a lock held. The method must not block, because other operations need
-  /// the worker. During the call, the operation is ``AdvancedOperation/current``.
+  /// A worker calls the method, while no lock is held. The method must not block, because other operations
+  /// need the worker. During the call, the operation is ``AdvancedOperation/current``.
   ///
   /// - Parameter operation: The operation that the condition is attached to.
   /// - Returns: The answer, or nil.

@@ -137,7 +137,7 @@ package struct ChildErrors {
     fileprivate private(set) var notRunCount = 0
     /// The reports that were taken out.
     ///
-    /// They are released with this value, and so without a lock held.
+    /// They are released with this value, and so while no lock is held.
     private var all: [Report] = []
 
     fileprivate init(_ reports: [Report]) {

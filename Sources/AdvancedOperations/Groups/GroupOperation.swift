@@ -219,7 +219,7 @@ open class GroupOperation: AdvancedOperation, @unchecked Sendable {
   ///
   /// - Parameter transform: A closure that returns the error to record, or nil if the group has recovered
   ///   from it. The group calls the closure once for each error when the child's outcome is decided, before
-  ///   an operation that depends on the child starts. The closure is called on any thread, without a lock
+  ///   an operation that depends on the child starts. The closure is called on any thread, while no lock is
   ///   held.
   public final func mapChildErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?

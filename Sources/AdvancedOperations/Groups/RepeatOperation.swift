@@ -60,8 +60,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
   ///   - make: A closure that receives the number of the round, 1 for the first, and returns a new operation
   ///     for it, or nil to end. The operation isn't in a queue yet, and its predecessors that aren't in a
-  ///     queue run with it. The closure is called in a task, without a lock held, with the task-locals of the
-  ///     task that created the repeat operation. It is released when the repeat operation has finished.
+  ///     queue run with it. The closure is called in a task, while no lock is held, with the task-locals of
+  ///     the task that created the repeat operation. It is released when the repeat operation has finished.
   /// - Precondition: The number isn't negative.
   public convenience init<Value>(
     name: String? = nil,
@@ -85,8 +85,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   ///   - pause: The shortest time from the end of one round to the beginning of the next.
   ///   - make: A closure that receives the number of the round, 1 for the first, and returns a new operation
   ///     for it, or nil to end. The operation isn't in a queue yet, and its predecessors that aren't in a
-  ///     queue run with it. The closure is called in a task, without a lock held, with the task-locals of the
-  ///     task that created the repeat operation. It is released when the repeat operation has finished.
+  ///     queue run with it. The closure is called in a task, while no lock is held, with the task-locals of
+  ///     the task that created the repeat operation. It is released when the repeat operation has finished.
   /// - Precondition: The number isn't negative.
   @_disfavoredOverload
   public convenience init(
@@ -129,8 +129,8 @@ public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @
   /// ``OperationFailure/first(_:)`` to search it for an error type.
   ///
   /// - Parameter transform: A closure that returns the error to end with, or nil to continue with the next
-  ///   round. The closure is called once for each error when the round has finished, in a task, without a
-  ///   lock held.
+  ///   round. The closure is called once for each error when the round has finished, in a task, while no lock
+  ///   is held.
   public func mapRoundErrors(
     _ transform: @escaping @Sendable (AdvancedOperation, any Error) -> (any Error)?
   ) {

@@ -121,7 +121,7 @@ extension AdvancedOperation {
   /// runs whenever the group doesn't succeed, even if the group never executed, because an earlier run of the
   /// program may have done the work.
   ///
-  /// - Parameter body: A closure that undoes the work. The closure runs in a task, with no lock held, and
+  /// - Parameter body: A closure that undoes the work. The closure runs in a task, while no lock is held, and
   ///   ``AdvancedOperation/current`` is the group that rolls back. If an outer group has taken over the
   ///   rollback, that group is the current operation. The closure is released when it won't run any more.
   /// - Returns: Whether the closure was registered. False if the operation has ended without its body, if it

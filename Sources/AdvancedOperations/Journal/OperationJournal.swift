@@ -45,8 +45,9 @@ public protocol OperationJournal: Sendable {
   ///
   /// Each operation calls the method once, when its dependencies have finished and before its inputs and
   /// conditions are evaluated. The method runs in a task in which ``AdvancedOperation/current`` is the
-  /// operation, without a lock held. A cancel of the operation cancels the task, and the operation doesn't
-  /// wait for the end of the task. Unrelated operations may call the method at the same time.
+  /// operation, while no lock is held. If the operation is cancelled, the task is cancelled, and the
+  /// operation doesn't wait for the end of the task. Unrelated operations may call the method at the same
+  /// time.
   ///
   /// - Parameters:
   ///   - type: The type of the value.
@@ -62,11 +63,11 @@ public protocol OperationJournal: Sendable {
   /// Records a value under a key, and returns when the value would survive a crash.
   ///
   /// Each operation calls the method at most once, when its body has returned, even after several attempts.
-  /// The method runs in a task in which ``AdvancedOperation/current`` is the operation, without a lock held.
-  /// Dependents and code that awaits the operation don't continue before the method has returned. A cancel of
-  /// the operation doesn't cancel this task. If `finish()` or `skip(reason:)` is called from outside in the
-  /// meantime, the operation ends without its value, but the value is recorded nonetheless. Unrelated
-  /// operations may call the method at the same time.
+  /// The method runs in a task in which ``AdvancedOperation/current`` is the operation, while no lock is
+  /// held. Dependents and code that awaits the operation don't continue before the method has returned. If
+  /// the operation is cancelled, this task isn't cancelled. If `finish()` or `skip(reason:)` is called from
+  /// outside in the meantime, the operation ends without its value, but the value is recorded nonetheless.
+  /// Unrelated operations may call the method at the same time.
   ///
   /// - Parameters:
   ///   - value: The value that the body has returned; `true` for an operation without a value.

@@ -18,8 +18,8 @@ import CoreOperations
 ///
 /// Each line begins with the operation's name, or its type if it has no name. Line breaks in errors are
 /// replaced, so an event is always one line. Progress is not written. Durations are measured by the clock of
-/// the operation's environment. The observer calls the closure without a lock held, and not at the same time
-/// for the same operation.
+/// the operation's environment. The observer calls the closure while no lock is held. The calls for one
+/// operation never overlap.
 public struct LogObserver: OperationObserver {
   private struct Times {
     var enqueued: Duration?

@@ -33,7 +33,7 @@ extension AdvancedOperation {
   /// The outcome of a group that won't execute is nil until its children have left.
   public final var outcome: OperationOutcome? { withCore { $0.machine.outcome } }
 
-  /// The environment of the operation: that of its queue, or the default environment.
+  /// The environment of the operation: the environment of its queue, or the default environment.
   ///
   /// Set the environment of an operation that you start manually. An ``AdvancedOperationQueue`` replaces the
   /// environment with its own when the operation is added. Setting the environment of an operation that was
@@ -93,8 +93,9 @@ extension AdvancedOperation {
 
   /// The number of the current attempt, or of the last attempt; 1 for the first.
   ///
-  /// The number counts the attempts of the operation's own ``RetryPolicy``, and those of a
-  /// ``RetryOperation``. The number is 1 for an operation without a policy.
+  /// The number counts the attempts that the operation's own ``RetryPolicy`` makes. For a ``RetryOperation``,
+  /// the number counts the operations that are its attempts. The number is 1 for an operation without a
+  /// policy.
   ///
   /// ```swift
   /// let download = ResultOperation(name: "download", retry: .immediate.attempts(3)) {

@@ -113,12 +113,12 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Does the work, and calls ``finish()`` or a similar method, here or later; the default implementation
   /// finishes immediately.
   ///
-  /// This method is called once, without a lock held, after observers were notified of the start. The calling
-  /// thread is a worker, or the thread that called ``start()``. An operation that is cancelled before its
-  /// start, or whose conditions aren't satisfied, finishes without a call of this method. If a cancel comes
-  /// while observers are notified of the start, the body is called, and finds that ``isCancelled`` is true.
-  /// If an observer of the start calls `finish()` or `skip(reason:)`, the operation has ended, and the body
-  /// isn't called. Overrides need not call `super`.
+  /// This method is called once, while no lock is held, after observers were notified of the start. The
+  /// calling thread is a worker, or the thread that called ``start()``. An operation that is cancelled before
+  /// its start, or whose conditions aren't satisfied, finishes without a call of this method. If a cancel
+  /// comes while observers are notified of the start, the body is called, and finds that ``isCancelled`` is
+  /// true. If an observer of the start calls `finish()` or `skip(reason:)`, the operation has ended, and the
+  /// body isn't called. Overrides need not call `super`.
   open func execute() { finish() }
 
   /// Called once when the outcome is decided, before observers are notified of the end.
@@ -144,8 +144,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// The effect of a cancel on the executing operation; ``CancellationPolicy/finishImmediately`` unless
   /// overridden.
   ///
-  /// This property is read at each cancel, without a lock held. Its value applies at the first cancel, if the
-  /// operation is executing then. At a later cancel it is read and ignored. A later cancel only adds its
+  /// This property is read at each cancel, while no lock is held. Its value applies at the first cancel, if
+  /// the operation is executing then. At a later cancel it is read and ignored. A later cancel only adds its
   /// reason to ``errors``, and can't make an operation finish immediately whose first cancel waits for the
   /// body. An operation that is cancelled before it executes finishes without executing, under any policy.
   /// Operations with async bodies and groups have the policy ``CancellationPolicy/whenFinishIsCalled``.
@@ -302,7 +302,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Calls a closure when the operation has ended, or immediately if it has ended already.
   ///
-  /// The closure is an observer, which is called once, without a lock held, before dependents start. The
+  /// The closure is an observer, which is called once, while no lock is held, before dependents start. The
   /// closure of a ``ResultOperation`` receives the operation with its type, and so its result.
   ///
   /// - Parameter body: A closure that receives this operation and its outcome, so it need not capture the

@@ -74,7 +74,7 @@ extension OperationFailure {
     return false
   }
 
-  /// The reason of a skip, if the operation was skipped and therefore has no value; nil otherwise.
+  /// The reason for a skip, if the operation was skipped and therefore has no value; nil otherwise.
   public var skipReason: String? {
     let elements = elements
     guard elements.count == 1, elements[0].origin.first == nil,

@@ -103,7 +103,7 @@ extension OperationFailure {
 
     /// The origin of an error in the work of the operation itself.
     public static var body: Origin { Origin(cause: .body) }
-    /// The origin of the reason of a cancel.
+    /// The origin of the reason for a cancel.
     public static var cancel: Origin { Origin(cause: .cancel) }
     /// The origin of a timeout.
     public static var timeout: Origin { Origin(cause: .timeout) }

@@ -21,7 +21,7 @@ import CoreOperations
 public protocol OperationInterceptor: Sendable {
   /// Runs the body of an operation once, and may run other code before and after it.
   ///
-  /// This method is called in the task of the body, on the executor of the body, without a lock held. The
+  /// This method is called in the task of the body, on the executor of the body, while no lock is held. The
   /// operation is `AdvancedOperation.current`. An error that this method throws is the error of the attempt.
   /// If the body has thrown and this method returns, the error of the body is still the error of the attempt.
   /// If this method returns without having called ``OperationAttempt/run()``, the attempt fails.

@@ -87,8 +87,8 @@ extension ResultOperation {
   /// fallback, the new operation keeps its slot and its claims.
   ///
   /// If the fallback fails, the new operation fails with its errors, each with the origin
-  /// ``OperationFailure/Origin/child(_:_:)``. If the fallback is skipped, the new operation is skipped. A
-  /// cancel of the new operation cancels the fallback.
+  /// ``OperationFailure/Origin/child(_:_:)``. If the fallback is skipped, the new operation is skipped. If
+  /// the new operation is cancelled, the fallback is cancelled too.
   ///
   /// - Important: If the value is `Void`, the compiler takes a closure of one expression for the closure of
   ///   ``recover(name:body:)``. It warns that the result of the closure is unused, and the fallback never
@@ -105,7 +105,7 @@ extension ResultOperation {
   /// - Parameters:
   ///   - name: The name of the new operation.
   ///   - make: A closure that gets the failure and returns a new operation, which isn't in a queue. It is
-  ///     called in a task, without a lock held.
+  ///     called in a task, while no lock is held.
   /// - Returns: The new operation.
   @_disfavoredOverload
   public final func recover(

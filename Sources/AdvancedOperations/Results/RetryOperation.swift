@@ -50,8 +50,8 @@ import CoreOperations
 /// until it ends. If its policy is ``RetryPolicy/releasingSlot()``, it releases both after each failed
 /// attempt.
 ///
-/// The progress of an attempt is the progress of the retry operation. A cancel of the retry operation cancels
-/// the current attempt with the same reason, or ends the wait for the next attempt.
+/// The progress of an attempt is the progress of the retry operation. If the retry operation is cancelled,
+/// the current attempt is cancelled with the same reason, or the wait for the next attempt ends.
 public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: all stored properties are immutable.
   private let own = OperationRounds(passingProgress: true)
@@ -64,8 +64,8 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   ///   - policy: The policy that decides whether and when another attempt follows a failed one.
   ///   - make: A closure that gets the number of the attempt, 1 for the first, and returns a new operation
   ///     for it, which isn't in a queue yet. Predecessors that aren't in a queue run with the operation. The
-  ///     closure is called in a task, without a lock held, with the task-locals of the task that created the
-  ///     retry operation. It is released when the retry operation has finished.
+  ///     closure is called in a task, while no lock is held, with the task-locals of the task that created
+  ///     the retry operation. It is released when the retry operation has finished.
   public convenience init(
     name: String? = nil,
     retry policy: RetryPolicy,
@@ -81,8 +81,8 @@ public final class RetryOperation<Output: Sendable>: ResultOperation<Output>, @u
   ///   - policy: The policy that decides whether and when another attempt follows a failed one.
   ///   - make: A closure that gets the number of the attempt, 1 for the first, and returns a new operation
   ///     for it, which isn't in a queue yet. Predecessors that aren't in a queue run with the operation. The
-  ///     closure is called in a task, without a lock held, with the task-locals of the task that created the
-  ///     retry operation. It is released when the retry operation has finished.
+  ///     closure is called in a task, while no lock is held, with the task-locals of the task that created
+  ///     the retry operation. It is released when the retry operation has finished.
   @_disfavoredOverload
   public convenience init(
     name: String? = nil,

@@ -276,7 +276,7 @@ public struct RetryPolicy: Sendable {
   /// If a failed operation has made several attempts itself, only its last attempt is considered. If the
   /// method is called twice, both closures have to return true.
   ///
-  /// The closure is called after each failed attempt, including the last, without a lock held.
+  /// The closure is called after each failed attempt, including the last, while no lock is held.
   ///
   /// - Parameter isWorthwhile: A closure that gets a root cause. It returns whether another attempt could
   ///   succeed in spite of this error.

@@ -16,7 +16,7 @@ import Dispatch
 ///
 /// The time is real. In a simulation, use `simulation.run { }`, which reports a hang without waiting.
 ///
-/// When the time is over, the function creates the report, cancels the task of the body, and throws. It
+/// After the time limit, the function creates the report, cancels the task of the body, and throws. It
 /// doesn't wait for the body, because a body that awaits a lost continuation never ends. Swift Testing's
 /// `.timeLimit` cancels the test, and reports nothing about operations. Choose a `limit` that is shorter than
 /// `.timeLimit`. If the test is cancelled, the body is cancelled, and the limit still applies.
@@ -28,7 +28,7 @@ import Dispatch
 ///   - body: The code. The report contains queues that it creates, and earlier queues that are recorded by
 ///     `OperationDiagnostics`. The report contains the texts of errors.
 /// - Returns: The value of the body.
-/// - Throws: ``ExpectationFailure`` if the time is over, and the error of the body.
+/// - Throws: ``ExpectationFailure`` after the time limit, and the error of the body.
 public func expectEnd<Value: Sendable>(
   within limit: Duration,
   fileID: String = #fileID,

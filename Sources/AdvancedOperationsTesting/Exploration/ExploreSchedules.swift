@@ -62,7 +62,7 @@ import CoreOperations
 ///     which are about 130 schedules of ten operations.
 ///   - randomSchedules: The number of random schedules to run if the depth-first search isn't complete.
 ///   - stepLimit: The number of steps after which a schedule fails, because it may have no end.
-///   - seed: The seed of all random choices, including those of the workflow.
+///   - seed: The seed of all random choices, including random numbers in the workflow.
 ///   - fileID: The file of the call.
 ///   - line: The line of the call.
 ///   - workflow: A closure that builds the workflow, runs the simulation, and throws if something is wrong.

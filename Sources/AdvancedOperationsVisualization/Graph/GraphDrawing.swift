@@ -17,7 +17,7 @@ extension OperationGraph {
   /// ```
   ///
   /// Long names are folded, and very long names are cut in the middle. A pointer over a box shows the whole
-  /// name and the reason of a failure. The picture is dark if its viewer prefers dark colors.
+  /// name and the failure. The picture is dark if its viewer prefers dark colors.
   ///
   /// People can read a picture of some hundred operations: use `filter(_:)` for a part of a
   /// larger graph.

@@ -20,9 +20,9 @@ import CoreOperations
 /// timeline doesn't contain them. The recorder sees the end of such an operation if an observed operation
 /// depends on it. The picture shows the number of these dependencies.
 ///
-/// The times are those of the clock in each operation's environment. A recorder doesn't keep operations
-/// alive. A recorder has no limit: it keeps a record of each operation, and the time of each failed attempt,
-/// until it is released.
+/// The clock in each operation's environment measures the times. A recorder doesn't keep operations alive. A
+/// recorder has no limit: it keeps a record of each operation, and the time of each failed attempt, until it
+/// is released.
 public final class TimelineRecorder: OperationObserver {
   private let state = Locked(TimelineState())
 

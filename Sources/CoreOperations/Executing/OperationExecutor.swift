@@ -24,7 +24,7 @@ import Synchronization
 public protocol OperationExecutor: Sendable {
   /// Runs a worker once, soon, and on another stack.
   ///
-  /// A queue calls this method on any thread, with no lock held. The method must return without
+  /// A queue calls this method on any thread, while no lock is held. The method must return without
   /// having run the worker, because the caller may be in the middle of a change of state.
   ///
   /// - Parameter worker: A closure that returns when its queue has nothing to start or its share is

@@ -125,9 +125,9 @@ extension KeyValueObservable {
   /// - Parameters:
   ///   - keyPath: The key path of the property.
   ///   - options: The values that the handler receives, and the times at which it is called.
-  ///   - changeHandler: A closure that is called after a change, one call at a time, without a lock
-  ///     held. The calling thread is the thread that made the change, or a thread that is calling
-  ///     the closure for an earlier change.
+  ///   - changeHandler: A closure that is called after a change, one call at a time, while no lock
+  ///     is held. The calling thread is the thread that made the change, or a thread that is
+  ///     calling the closure for an earlier change.
   /// - Returns: A token that ends the observation when it is invalidated or released.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>,

@@ -34,7 +34,7 @@ package enum LayerReadiness: Sendable {
 /// An operation of an advanced layer, as the core knows it.
 ///
 /// Through the requirements, the core reads and controls such an operation. Through the extensions below, the
-/// layer controls its own operations. All hooks are called without a lock held.
+/// layer controls its own operations. All hooks are called while no lock is held.
 ///
 /// - *Readiness hold*: a further condition for readiness, next to the dependencies. ``willEnqueue(in:)``
 ///   acquires it. When only the hold is left, a worker without a slot calls ``dependenciesDidFinish()``. The

@@ -163,8 +163,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Performs the work of a synchronous operation; the default implementation does nothing.
   ///
-  /// The default ``start()`` calls this method once, on the thread on which ``start()`` runs, with
-  /// no lock held. Check ``isCancelled`` from time to time. An override need not call `super`.
+  /// The default ``start()`` calls this method once, on the thread on which ``start()`` runs, while
+  /// no lock is held. Check ``isCancelled`` from time to time. An override need not call `super`.
   open func main() {}
 
   /// Releases the work that ``main()`` runs, because the operation has finished.
@@ -248,7 +248,7 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
     return readiness.dependenciesAreFinished && !readiness.isHeld
   }
 
-  /// The reason of the cancellation; nil after a plain ``cancel()``, or if the operation wasn't
+  /// The reason for the cancel; nil after a plain ``cancel()``, or if the operation wasn't
   /// cancelled.
   public final var cancellationReason: (any Error)? {
     guard isCancelledFlag else { return nil }

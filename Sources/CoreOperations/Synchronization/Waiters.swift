@@ -46,7 +46,7 @@ package struct WaitList<Ended> {
     waiters.removeAll { $0.hasGivenUp }
   }
 
-  /// Wakes all waiters; called without a lock held.
+  /// Wakes all waiters; called while no lock is held.
   package func wakeAll(_ ended: Ended) {
     for waiter in waiters {
       switch waiter {
