@@ -37,7 +37,7 @@ extension SimulatedEnvironment {
   ///   - line: The line of the call.
   /// - Returns: The operation.
   /// - Throws: ``ExpectationFailure`` if the operation doesn't exist, with the names that the simulation has
-  ///   seen. Throws the same error if there are several such operations.
+  ///   seen. Throws the same error if several operations have the name and the type.
   /// - Complexity: O(n), n the number of operations that the simulation has seen.
   public func operation<Found: Operation>(
     named name: String,

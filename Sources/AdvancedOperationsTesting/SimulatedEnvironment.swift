@@ -131,10 +131,10 @@ public final class SimulatedEnvironment: Sendable {
   /// simulation.run()
   /// ```
   ///
-  /// A closure without `await` that returns a `Bool` is such a condition, even if you leave out the
-  /// label `until`. A condition can't `await`, because it is evaluated between the steps. A closure
-  /// with `await` is code of the simulation: ``run(fileID:line:_:)`` runs it once and
-  /// returns its value, and the compiler warns if you don't use that value.
+  /// A closure without `await` that returns a `Bool` is a condition for this method, even if you
+  /// leave out the label `until`. A condition can't `await`, because it is evaluated between the
+  /// steps. A closure with `await` is code of the simulation: ``run(fileID:line:_:)`` runs it once
+  /// and returns its value, and the compiler warns if you don't use that value.
   ///
   /// - Parameters:
   ///   - fileID: The file of the call.

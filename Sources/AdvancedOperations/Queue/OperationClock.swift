@@ -61,8 +61,8 @@ public struct OperationClock: Sendable {
   ///
   /// In a test, the current clock is the clock of the simulation, even in code that `simulation.run { … }`
   /// runs. If ``AdvancedOperation/current`` is nil, for example in a detached task, the current clock is the
-  /// default clock, a `ContinuousClock`. Some observers are notified where it is nil. Use the clock of the
-  /// operation's ``AdvancedOperation/environment`` in such an observer.
+  /// default clock, a `ContinuousClock`. In an observer, ``AdvancedOperation/current`` may be nil too, so use
+  /// the clock of the operation's ``AdvancedOperation/environment`` there.
   public static var current: OperationClock { OperationEnvironment.ofCaller.clock }
 
   /// The time since the clock's origin.

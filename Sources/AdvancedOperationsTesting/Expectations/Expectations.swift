@@ -257,7 +257,7 @@ public func expectNoStrays(
 /// A fault doesn't happen if no operation has its name, or if you inject it after the operation has
 /// passed the state. A fault doesn't happen either if it changes nothing. Examples are the cancel
 /// of a cancelled operation, and the error of a condition that isn't evaluated because the value
-/// comes from the journal. Without this expectation, such a test passes although it hasn't tested
+/// comes from the journal. Without this expectation, the test would pass although it hasn't tested
 /// the fault.
 ///
 /// ```swift

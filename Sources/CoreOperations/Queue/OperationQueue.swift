@@ -114,9 +114,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// Adds a closure as an operation.
   ///
-  /// The operation is created when something accesses it, ``operations`` for example. Until then, a
-  /// closure takes a fraction of the time and memory of an operation. Such an access, or the first
-  /// operation that is added behind n closures, creates the n operations in one step.
+  /// The operation is created when code accesses it, such as by reading ``operations``. Until then,
+  /// a closure takes a fraction of the time and memory of an operation. If n closures are in the
+  /// queue, the first access creates n operations in one step. So does adding an operation.
   ///
   /// - Parameter block: A closure that runs on a worker. The closure is released when it has
   ///   returned, before a wait for the operation returns. A `deinit` that this release calls may
