@@ -105,6 +105,62 @@ private func makeTokens(
   #expect(store.saved == [7, 7])
 }
 
+private actor TokenStore {
+  private(set) var token: String?
+  func set(_ token: String) { self.token = token }
+}
+
+@Test func `Shared work: a hundred rejected requests, one refresh`() throws {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let server = TokenServer(.seconds(3))
+  let store = TokenStore()
+  let tokens = SharedOperations<String, String>("tokens", queue: queue) { account in
+    ResultOperation(name: "refresh \(account)") {
+      let token = try await server.refresh(account)
+      await store.set(token)
+      return token
+    }
+  }
+
+  @Sendable
+  func token(insteadOf rejected: String) async throws -> String {
+    if let current = await store.token, current != rejected { return current }
+    return try await tokens.value(for: "ada")
+  }
+
+  let new = try simulation.run {
+    await store.set("token 0")
+    return try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 1...100 { group.addTask { try await token(insteadOf: "token 0") } }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+  }
+  #expect(new == ["token 1"])
+  #expect(try simulation.run { try await token(insteadOf: "token 0") } == "token 1")
+  #expect(server.refreshCount == 1)
+}
+
+@Test func `Shared work: a caller outside finds the cycle in the failure`() {
+  final class Holder: Sendable {
+    let shared = Locked<SharedOperations<Int, Int>?>(nil)
+  }
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let holder = Holder()
+  let shared = SharedOperations<Int, Int>(queue: queue) { key in
+    ResultOperation { try await holder.shared.withLock { $0 }?.value(for: key) ?? 0 }
+  }
+  holder.shared.withLock { $0 = shared }
+  do {
+    _ = try simulation.run { try await shared.value(for: 1) }
+    Issue.record("a body that waits for itself has returned")
+  } catch {
+    #expect((error as? OperationFailure)?.first(OperationCycleError.self) != nil)
+  }
+  holder.shared.withLock { $0 = nil }
+}
+
 private struct Image: Sendable, Equatable {
   let url: String
 }
