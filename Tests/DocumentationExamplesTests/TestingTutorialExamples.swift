@@ -4,56 +4,105 @@ import CoreOperations
 import Synchronization
 import Testing
 
-/// The programs of the article “Testing a guarded workflow”.
+func addGuards(
+  to upload: AdvancedOperation,
+  network: any OperationCondition,
+  changes: any OperationCondition
+) {
+  upload.addCondition(network)
+  upload.addCondition(changes)
+  upload.addClaim(MutuallyExclusive("uplink"))
+  upload.addObserver(TimeoutObserver(.seconds(30)))
+}
+
+@Test(arguments: SimulatedEnvironment.seeds)
+func `an upload without network fails`(seed: UInt64) throws {
+  let simulation = SimulatedEnvironment(seed: seed)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let network = ConditionProbe(name: "network")
+  let changes = ConditionProbe(name: "changes")
+  let upload = HeldOperation(name: "upload")
+  addGuards(to: upload, network: network, changes: changes)
+
+  queue.addOperation(upload)
+  network.answer(.failed(Offline()))
+  changes.answer(.satisfied)
+  simulation.run()
+  try expectConditionFailure(of: upload, as: Offline.self, condition: "network")
+}
+
+private actor Session {
+  private(set) var isValid = false
+  func signIn() { isValid = true }
+}
+
+private struct NotSignedIn: Error {}
+
+private struct SignedIn: OperationCondition {
+  let session: Session
+
+  func dependency(for operation: AdvancedOperation) -> AdvancedOperation? {
+    ResultOperation(name: "sign in") { await session.signIn() }
+  }
+
+  func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    await session.isValid ? .satisfied : .failed(NotSignedIn())
+  }
+}
+
+/// The programs of the article “Testing a guarded workflow”, and of articles to which it leads.
 @Suite struct `Testing a guarded workflow` {
   let simulation: SimulatedEnvironment
   let queue: AdvancedOperationQueue
   let network = ConditionProbe(name: "network")
   let changes = ConditionProbe(name: "changes")
   let upload = HeldOperation(name: "upload")
-  let other = HeldOperation(name: "other")
 
   init(seed: UInt64 = 1) {
     simulation = SimulatedEnvironment(seed: seed)
     queue = AdvancedOperationQueue(environment: simulation.environment)
-    _ = makeUpload(upload, network: network, changes: changes)
+    addGuards(to: upload, network: network, changes: changes)
   }
 
-  func makeUpload(
-    _ upload: AdvancedOperation,
-    network: any OperationCondition,
-    changes: any OperationCondition
-  ) -> AdvancedOperation {
-    upload.addCondition(network)
-    upload.addCondition(changes)
-    upload.addClaim(MutuallyExclusive("uplink"))
-    upload.addObserver(TimeoutObserver(.seconds(30)))
-    return upload
-  }
-
-  @Test(arguments: SimulatedEnvironment.seeds)
-  func `what each begins with`(seed: UInt64) throws {
-    let simulation = SimulatedEnvironment(seed: seed)
-    let queue = AdvancedOperationQueue(environment: simulation.environment)
-    let network = ConditionProbe(name: "network")
-    let changes = ConditionProbe(name: "changes")
-    let upload = HeldOperation(name: "upload")
-    let other = HeldOperation(name: "other")
-    _ = makeUpload(upload, network: network, changes: changes)
-    queue.addOperation(upload)
-    simulation.run()
-    #expect(upload.state == .evaluatingConditions)
-    #expect(other.state == .pending)
-    upload.cancel()
-    simulation.run()
-  }
-
-  @Test func `the network is down`() throws {
-    queue.addOperation(upload)
+  @Test func `a dependent doesn't run`() throws {
+    let notify = HeldOperation(name: "notify")
+    notify.addDependency(upload)
+    notify.addCondition(.allSucceeded)
+    queue.addOperations([upload, notify])
     network.answer(.failed(Offline()))
     changes.answer(.satisfied)
     simulation.run()
-    try expectConditionFailure(of: upload, as: Offline.self, condition: "network")
+    try expectOutcome(of: notify, is: .failed)
+    #expect(notify.outcome?.failure?.first(Offline.self) != nil)
+
+    try expectConditionFailure(of: notify, as: DependencyRule.Broken.self)
+  }
+
+  @Test func `a prerequisite fails`() throws {
+    let session = Session()
+
+    upload.addCondition(SignedIn(session: session))
+    try simulation.inject(.error(Offline()), into: "sign in", at: .executing)
+    queue.addOperation(upload)
+    network.answer(.satisfied)
+    changes.answer(.satisfied)
+    simulation.run()
+    try expectFaultsHappened(in: simulation)
+    try expectConditionFailure(of: upload, as: NotSignedIn.self, condition: "SignedIn")
+  }
+
+  @Test func `a condition is evaluated without its prerequisite`() throws {
+    let result = try simulation.evaluate(SignedIn(session: Session()))
+    #expect(!result.isSatisfied)
+  }
+
+  @Test func `the evaluation takes too long`() throws {
+    upload.addObserver(TimeoutObserver(.seconds(5), of: .evaluating))
+    queue.addOperation(upload)
+    network.answer(.satisfied)
+    simulation.run()
+    try expectOutcome(of: upload, is: .cancelled)
+    #expect(simulation.now == .seconds(5))
   }
 
   @Test func `there is nothing to do`() throws {
@@ -108,6 +157,7 @@ import Testing
   @Test func `somebody else is uploading`() throws {
     network.answer(.satisfied)
     changes.answer(.satisfied)
+    let other = HeldOperation(name: "other")
     other.addClaim(MutuallyExclusive("uplink"))
     queue.addOperation(other)
     try simulation.run(until: { other.isHeld })
@@ -156,7 +206,8 @@ import Testing
 
   @Test(arguments: SimulatedEnvironment.seeds)
   func `each with ten seeds`(seed: UInt64) throws {
-    try Self(seed: seed).`the network is down`()
+    try Self(seed: seed).`a dependent doesn't run`()
+    try Self(seed: seed).`a prerequisite fails`()
     try Self(seed: seed).`there is nothing to do`()
     try Self(seed: seed).`a condition never answers`()
     try Self(seed: seed).`somebody else is uploading`()
@@ -207,7 +258,7 @@ import Testing
     for moment in moments.sorted() { print(moment) }
     print(report.isComplete ? "all of" : "some of more than", report.scheduleCount, "schedules")
 
-    try expectShown(print, in: "TestingAGuardedWorkflow", of: "AdvancedOperationsTesting")
+    try expectShown(print, in: "ExploringSchedules", of: "AdvancedOperationsTesting")
   }
 
   private func print(_ text: String) {}
