@@ -177,6 +177,7 @@ private struct SignedIn: OperationCondition {
     queue.addOperation(upload)
     simulation.run()
     try expectOutcome(of: upload, is: .cancelled)
+    #expect(upload.cancellationReason is OperationTimeout)
     #expect(simulation.now == .seconds(30))
   }
 
