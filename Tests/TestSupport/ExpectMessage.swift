@@ -10,3 +10,16 @@ package func expectMessage(
   let text = String(decoding: bytes, as: UTF8.self)
   #expect(text.contains("Fatal error: \(sentence)"), "\(text)", sourceLocation: sourceLocation)
 }
+
+/// Expects that a process ended with a message about an impossible state of the package.
+package func expectInternalError(
+  _ state: String,
+  in result: ExitTest.Result?,
+  sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  try expectMessage(
+    "Internal error in AdvancedOperations: \(state), please report it.",
+    in: result,
+    sourceLocation: sourceLocation
+  )
+}

@@ -74,7 +74,7 @@ public struct ClaimRequest: Sendable {
       amount = .units(hasOverflown ? .max : sum, of: pool)
     case (.start(let rates), .start(let others)):
       amount = .start(rates + others.filter { !rates.contains($0) })
-    default: trap("“\(name)” and “\(other.name)” request one resource in different ways")
+    default: internalError("“\(name)” and “\(other.name)” request one resource in different ways")
     }
     // Failing takes precedence over skipping, and both over waiting.
     if other.whenBusy.rank > whenBusy.rank { whenBusy = other.whenBusy }

@@ -142,7 +142,7 @@ final class Resource {
     let limit = room == nil ? part.request.limit : nil
     let holder = Holder(claim: claim, units: part.units, limit: limit, number: number)
     if holdersByClaim.updateValue(holder, forKey: ObjectIdentifier(claim)) != nil {
-      trap("“\(part.request.name)” was acquired twice by “\(claim.operation.label)”")
+      internalError("“\(part.request.name)” was acquired twice by “\(claim.operation.label)”")
     }
     used += part.units
     if let limit { heldLimits[limit, default: 0] += 1 }
@@ -200,7 +200,9 @@ struct Waiters {
 
   /// Adds a claim to the waiters; its operation then checks whether the wait completes a cycle.
   mutating func join(_ claim: Claim) {
-    guard let ticket = claim.ticket else { trap("a claim without a ticket joined the waiters") }
+    guard let ticket = claim.ticket else {
+      internalError("a claim without a ticket joined the waiters")
+    }
     claims.insert(claim)
     latestTicket = max(latestTicket, ticket)
     if first === claim { checkedFirst = claim }

@@ -264,7 +264,7 @@ extension ConditionParts {
       let result = leaf.condition.immediateResult(for: operation) ?? kept[leaf.number]
       return result.map { .known($0) } ?? .unknown(leaf.condition)
     }
-    guard let answer else { trap("a review got no answer from a part of a condition") }
+    guard let answer else { internalError("a review got no answer from a part of a condition") }
     return answer.result
   }
 }

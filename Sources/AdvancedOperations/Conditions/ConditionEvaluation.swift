@@ -323,7 +323,7 @@ extension AdvancedOperation {
       case .satisfied: continue
       case .skipped(let why): reason = reason ?? why
       case .failed(let error): failures.append(Self.element(condition.name, error))
-      case nil: trap("condition “\(condition.name)” was not evaluated")
+      case nil: internalError("condition “\(condition.name)” was not evaluated")
       }
     }
     return OperationStateMachine.Verdict(failures: failures, skipReason: reason)

@@ -184,7 +184,9 @@ package struct EventDelivery {
     to audience: Audience,
     of machine: inout OperationStateMachine
   ) -> Next {
-    guard isDelivering else { trap("a thread kept delivering after the end of its delivery") }
+    guard isDelivering else {
+      internalError("a thread kept delivering after the end of its delivery")
+    }
     switch done {
     case .began, .notified, .sentBody, .becameIdle: break
     case .notifiedOfStart:
@@ -259,7 +261,7 @@ extension OperationStateMachine {
   /// The first event after the outcome was decided; children that were never started leave the queue first.
   package var firstEventOfEnd: EventDelivery.Event {
     if holdsChildren { return .leave }
-    guard outcome != nil else { trap("an end without an outcome") }
+    guard outcome != nil else { internalError("an operation ended without an outcome") }
     return .willFinish
   }
 }

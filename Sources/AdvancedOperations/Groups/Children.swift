@@ -106,7 +106,8 @@ package struct Children {
   package mutating func begins() {
     switch phase {
     case .waiting: phase = .beginning
-    case .beginning, .running, .closed: trap("the children of an operation were started twice")
+    case .beginning, .running, .closed:
+      internalError("the children of an operation were started twice")
     }
   }
 
@@ -114,7 +115,7 @@ package struct Children {
   package mutating func begun() -> EndAction {
     switch phase {
     case .beginning: phase = .running
-    case .waiting, .running, .closed: trap("the children of an operation had not begun")
+    case .waiting, .running, .closed: internalError("the children of an operation had not begun")
     }
     return ifAllHaveEnded()
   }
@@ -122,7 +123,7 @@ package struct Children {
   /// Records that a child has ended.
   package mutating func ended(_ number: Int) -> EndAction {
     if isListed {
-      if list[number].hasEnded { trap("a child of an operation ended twice") }
+      if list[number].hasEnded { internalError("a child of an operation ended twice") }
       list[number].hasEnded = true
     }
     openCount -= 1

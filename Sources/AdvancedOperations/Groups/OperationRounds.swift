@@ -249,7 +249,7 @@ struct MadeOperation<Value: Sendable>: Sendable {
     value = {
       if case .skipped(let reason) = operation.outcome { throw OperationSkipped(reason: reason) }
       guard let result = operation.result else {
-        trap("the value of “\(operation.label)” was taken before it was decided")
+        internalError("the value of “\(operation.label)” was taken before it was decided")
       }
       return try result.get()
     }

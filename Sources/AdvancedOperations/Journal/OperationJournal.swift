@@ -107,7 +107,9 @@ final class JournalEntry: Sendable {
       return value
     }
     keep = { output in
-      guard let value = output as? Value else { trap("the value of “\(key)” is of another type") }
+      guard let value = output as? Value else {
+        internalError("the value of “\(key)” has another type than its journal entry")
+      }
       try await journal.record(value, for: key)
     }
   }

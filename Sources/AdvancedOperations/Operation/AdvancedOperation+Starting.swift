@@ -123,7 +123,9 @@ extension AdvancedCore {
     case .begin:
       // No code is called before the body, so no other event can occur in between, and the same step decides.
       if !isStartNoticed, delivery.isEmpty, !delivery.isDelivering, !isObserved {
-        guard machine.launchDue() == .execute else { trap("a launch that isn't due") }
+        guard machine.launchDue() == .execute else {
+          internalError("an operation was launched before its launch was due")
+        }
         return .run(hasRollbacks: hasRollbacks)
       }
       delivery.append(.started)

@@ -106,7 +106,9 @@ struct CapturedTask: Sendable {
       let task = Task(executorPreference: executor) { await body() }
       made.withLock { $0 = task }
     }
-    guard let made = made.withLock({ $0 }) else { trap("a captured task did not run immediately") }
+    guard let made = made.withLock({ $0 }) else {
+      internalError("a task was created that did not run immediately")
+    }
     return made
   }
 

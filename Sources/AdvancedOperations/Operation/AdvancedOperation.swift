@@ -104,7 +104,9 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Returns the operation of this type whose body is running here.
   static func running() -> Self {
-    guard let operation = current as? Self else { trap("the body of a \(Self.self) ran elsewhere") }
+    guard let operation = current as? Self else {
+      internalError("the body of a \(Self.self) ran outside of its operation")
+    }
     return operation
   }
 

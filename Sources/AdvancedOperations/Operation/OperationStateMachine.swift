@@ -144,7 +144,9 @@ package struct OperationStateMachine: Sendable {
   /// Records that the children that were never started have left, so that observers can be notified of the
   /// end.
   package mutating func childrenLeft(_ errors: [Element]) {
-    guard phase == .awaitingChildren else { trap("children left in the state \(state)") }
+    guard phase == .awaitingChildren else {
+      internalError("the children of an operation left in the state \(state)")
+    }
     recordOwn(errors)
     decideOutcome()
   }
@@ -267,7 +269,7 @@ package struct OperationStateMachine: Sendable {
       phase = .ready
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
-    case .notSubmitted, .pending: trap("conditions answered before they were evaluated")
+    case .notSubmitted, .pending: internalError("conditions answered before they were evaluated")
     case .ready, .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish,
       .finished:
       return .ignore
@@ -289,7 +291,8 @@ package struct OperationStateMachine: Sendable {
       guard !isCancelled else { return .ignore }
       mark(verdict)
       return .becomeReady(isMarked: isMarked)
-    case .evaluatingConditions: trap("a claim was requested while conditions were evaluated")
+    case .evaluatingConditions:
+      internalError("a claim was requested while conditions were evaluated")
     case .executing, .awaitingChildren, .notifyingWillFinish, .notifyingDidFinish, .finished:
       return .ignore
     }
@@ -362,7 +365,7 @@ package struct OperationStateMachine: Sendable {
       bodies += 1
       return .execute
     case .finishing, .finished: return .none
-    case .pending, .evaluatingConditions, .ready: trap("did-start is due in \(state)")
+    case .pending, .evaluatingConditions, .ready: internalError("did-start is due in \(state)")
     }
   }
 
@@ -465,7 +468,7 @@ package struct OperationStateMachine: Sendable {
   /// Records that will-finish was delivered.
   package mutating func willFinishNotified() {
     guard phase == .notifyingWillFinish else {
-      trap("will-finish was notified in the state \(state)")
+      internalError("will-finish was notified in the state \(state)")
     }
     phase = .notifyingDidFinish
   }
@@ -479,7 +482,7 @@ package struct OperationStateMachine: Sendable {
   ///   that the report needn't be counted.
   package mutating func didFinishNotified(isInBody: Bool = false) {
     guard phase == .notifyingDidFinish else {
-      trap("did-finish was notified in the state \(state)")
+      internalError("did-finish was notified in the state \(state)")
     }
     phase = .finished
     if !isInBody { bodies += 1 }

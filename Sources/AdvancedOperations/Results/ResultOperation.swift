@@ -206,7 +206,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
     // An override, not an overload: with two methods of the name, a closure would be ambiguous.
     super.onFinish { operation, outcome in
       guard let operation = operation as? ResultOperation<Output> else {
-        trap("an observer of a \(ResultOperation<Output>.self) got \(operation)")
+        internalError("an observer of a \(ResultOperation<Output>.self) received \(operation)")
       }
       body(operation, outcome)
     }
@@ -214,7 +214,7 @@ open class ResultOperation<Output: Sendable>: AdvancedOperation, @unchecked Send
 
   /// The value of an operation that has finished.
   final func finishedValue() throws -> Output {
-    guard let result else { trap("operation “\(label)” finished without a result") }
+    guard let result else { internalError("operation “\(label)” finished without a result") }
     return try result.get()
   }
 

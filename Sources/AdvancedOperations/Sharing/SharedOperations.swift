@@ -149,7 +149,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
     }
     try await run.isMade.wait()
     guard let operation = lines.withLock({ _ in run.operation }) else {
-      trap("Internal error in AdvancedOperations: a shared run has no operation, please report it.")
+      internalError("a shared run has no operation")
     }
     try await operation.untilFinished()
     do { return try operation.finishedValue() } catch {
@@ -187,7 +187,7 @@ public final class SharedOperations<Key: Hashable & Sendable, Output: Sendable>:
       return Call(line, run, run.addCaller(priority) ?? 0)
     }
     guard let call else {
-      trap("Internal error in AdvancedOperations: a key has no line, please report it.")
+      internalError("a key of shared operations has no callers")
     }
     return call
   }

@@ -59,10 +59,7 @@ extension Simulation {
       guard let operation = watched.operation as? AdvancedOperation,
         let contradiction = operation.contradiction
       else { continue }
-      preconditionFailure(
-        "Internal error in AdvancedOperations: “\(watched.name)” is \(contradiction), "
-          + "please report it."
-      )
+      internalError("“\(watched.name)” is \(contradiction)")
     }
     #endif
   }
@@ -191,7 +188,7 @@ extension Simulation {
       unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
     case .timer(let timer): timer.fire()
     #if DEBUG
-    case .resume: trap("an interrupted step was begun again")
+    case .resume: internalError("an interrupted step was begun again")
     #endif
     }
   }

@@ -16,7 +16,7 @@ struct FirstInFirstOut<Element> {
 
   /// The element at an index; 0 for the first.
   subscript(index: Int) -> Element {
-    guard let element = places[head + index] else { trap("a waiter queue had a gap") }
+    guard let element = places[head + index] else { internalError("a waiter queue had a gap") }
     return element
   }
 
@@ -63,7 +63,9 @@ struct FirstInFirstOut<Element> {
   ///   - body: A closure that changes the element.
   /// - Returns: The result of `body`.
   mutating func withElement<Result>(at index: Int, _ body: (inout Element) -> Result) -> Result {
-    guard var element = places[head + index].take() else { trap("a waiter queue had a gap") }
+    guard var element = places[head + index].take() else {
+      internalError("a waiter queue had a gap")
+    }
     defer { places[head + index] = element }
     return body(&element)
   }

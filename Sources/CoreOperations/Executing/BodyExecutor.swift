@@ -100,7 +100,9 @@ package struct TaskBeginning: ~Copyable {
     // may suspend.
     let context = unsafe TaskContext(operation, queue: worker.queue)
     task = TaskContext.$current.withValue(context) { worker.makeTask(make) }
-    guard let job = worker.takeBeginning() else { trap("a task was created without a job") }
+    guard let job = worker.takeBeginning() else {
+      internalError("a task was created without a job")
+    }
     self.job = job
     context.own(task)
   }

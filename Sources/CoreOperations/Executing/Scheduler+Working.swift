@@ -252,7 +252,7 @@ extension Scheduler {
     _ done: inout Done
   ) {
     switch step {
-    case .leave, .linger, .run: trap("a worker was to perform nothing")
+    case .leave, .linger, .run: internalError("a worker received a step without work")
     case .end(let member): end(member, &done)
     case .barrier(let barrier):
       context.work = .barrier(.running)

@@ -198,7 +198,7 @@ struct OperationEnding: ~Copyable {
     guard let extra = extra.take() else { return }
     extra.others.forEach { dependent in dependent.withLinks { $0.scheduler }?.offered(dependent) }
     guard extra.waiters != nil || extra.completion != nil else { return }
-    guard let operation else { trap("an operation was released before its waiters") }
+    guard let operation else { internalError("an operation was released before its waiters") }
     extra.waiters?.wakeAll(operation)
     // The thread that runs the completion block releases it.
     guard let completion = extra.completion.take().map({ RemovableClosure($0) }) else { return }

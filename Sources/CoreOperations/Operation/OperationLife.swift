@@ -80,7 +80,7 @@ package struct OperationLife: Equatable, Sendable {
     case .started: return .goOn
     case .finished: return .leave
     case .created, .executing, .ended:
-      trap("a queue started an operation in the phase \(phase)")
+      internalError("a queue started an operation in the phase \(phase)")
     }
   }
 
@@ -99,7 +99,7 @@ package struct OperationLife: Equatable, Sendable {
   /// Records the end of an operation whose `isFinished` is known not to be overridden, because its work
   /// returned.
   package mutating func mainReturnedForGood() {
-    guard phase == .executing else { trap("the work returned in the phase \(phase)") }
+    guard phase == .executing else { internalError("the work returned in the phase \(phase)") }
     phase = .finished
   }
 
@@ -173,7 +173,8 @@ package struct OperationLife: Equatable, Sendable {
       phase = .ended
       return true
     case .finished: return false
-    case .created, .enqueued, .started, .ended: trap("main() returned in the phase \(phase)")
+    case .created, .enqueued, .started, .ended:
+      internalError("main() returned in the phase \(phase)")
     }
   }
 

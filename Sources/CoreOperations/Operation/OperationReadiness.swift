@@ -45,7 +45,9 @@ package struct OperationReadiness: Equatable, Sendable {
 
   /// Records that a linked dependency finished or was removed.
   mutating func dependencyResolved() -> Progress {
-    guard unfinished > 0 else { trap("a dependency was resolved that had not been counted") }
+    guard unfinished > 0 else {
+      internalError("a dependency was resolved that had not been counted")
+    }
     unfinished -= 1
     return noteProgress()
   }

@@ -46,7 +46,9 @@ struct QueueClosures {
 
   /// Removes a closure that has returned, and that isn't an operation.
   mutating func ended(_ number: ClosureNumber) {
-    guard let place = running.lastIndex(of: number) else { trap("a closure returned twice") }
+    guard let place = running.lastIndex(of: number) else {
+      internalError("a closure returned twice")
+    }
     running[place] = running[running.count - 1]
     running.removeLast()
   }
@@ -161,6 +163,8 @@ extension BlockOperation {
   /// Puts the operation into the state of an operation whose block is running.
   fileprivate final func becomeRunning() {
     withLinks { $0.hasTakenBlocks = true }
-    guard life.step({ $0.turnCameToMain() }) else { trap("a new operation could not begin") }
+    guard life.step({ $0.turnCameToMain() }) else {
+      internalError("a new operation could not begin")
+    }
   }
 }

@@ -80,7 +80,9 @@ extension SchedulerState {
   mutating func passBarrier() {
     let behind = barriers.isEmpty ? [] : barriers[0].line.few()
     for member in behind { move(member, to: .waiting) }
-    guard let barrier = barriers.popFirst() else { trap("a barrier that isn't there returned") }
+    guard let barrier = barriers.popFirst() else {
+      internalError("a barrier returned that isn't in the queue")
+    }
     PendingBarriers.ended()
     activeSegment &+= 1
     activeMembers = barrier.membersBehind

@@ -258,7 +258,9 @@ extension SchedulerState {
       passBarrier()
       noteIdle(&effects)
     case .leftAhead, .startReturned, .parked, .gotDependency, .ended:
-      guard let member = report.member else { trap("a report about nothing") }
+      guard let member = report.member else {
+        internalError("a worker reported an event without an operation")
+      }
       account(for: report.event, of: member, &effects)
       released.forEach { offered(Member($0)) }
     }
@@ -293,7 +295,7 @@ extension SchedulerState {
       if wasGranted { effects.grantToReturn = member.operation }
       if member.isCancelled { leavesAhead(member) } else { offered(member) }
     case .began, .lingered, .asked, .cameBack, .closureReturned, .barrierReturned:
-      trap("a report about no operation")
+      internalError("a worker reported the end of no operation")
     }
     if self[member, .isReleasedByReport] { effects.garbage = member.released() }
   }

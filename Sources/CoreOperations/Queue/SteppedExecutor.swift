@@ -204,7 +204,7 @@ extension SchedulerState.Step {
     case .evaluate(let operation): .evaluate(operation)
     case .start(let member, _): .start(member.operation)
     case .barrier: .barrier(queue)
-    case .run, .end: trap("a queue with an executor of steps had a closure")
+    case .run, .end: internalError("a queue with an executor of steps had a closure")
     }
   }
 }

@@ -50,5 +50,5 @@ where State.RawValue == UInt32 {
   }
 
   @usableFromInline @inline(never)
-  func corrupt(_ raw: UInt32) -> Never { trap("corrupt state \(raw) of \(State.self)") }
+  func corrupt(_ raw: UInt32) -> Never { internalError("\(raw) isn't a state of \(State.self)") }
 }

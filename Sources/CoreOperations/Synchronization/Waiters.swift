@@ -189,7 +189,7 @@ package final class AsyncWait: Sendable {
         case .fresh:
           state = .suspended(continuation)
           return nil
-        case .suspended: trap("one wait was begun twice")
+        case .suspended: internalError("a task began the same wait twice")
         case .ended(nil): return .success(())
         case .ended(let error?): return .failure(error)
         }

@@ -326,7 +326,7 @@ enum PendingBarriers {
   static func ended() {
     var old = word.load(ordering: .relaxed)
     while true {
-      if old < 2 { trap("more barriers ended than began") }
+      if old < 2 { internalError("more barriers ended than began") }
       // When the last barrier has ended, the record of needed operations is cleared.
       let new = old < 4 ? 0 : old - 2
       let (isDone, current) = word.weakCompareExchange(

@@ -13,7 +13,7 @@ import Testing
       var machine = Machine()
       _ = machine.verdictsArrived(.satisfied)
     }
-    try expectMessage("conditions answered before they were evaluated", in: result)
+    try expectInternalError("conditions answered before they were evaluated", in: result)
   }
 
   @Test func `a review during the evaluation traps`() async throws {
@@ -24,7 +24,7 @@ import Testing
       var machine = Place.evaluating.machine
       _ = machine.reviewed(.satisfied)
     }
-    try expectMessage("a claim was requested while conditions were evaluated", in: result)
+    try expectInternalError("a claim was requested while conditions were evaluated", in: result)
   }
 
   @Test func `didStart of an operation that hasn't started traps`() async throws {
@@ -35,7 +35,7 @@ import Testing
       var machine = Place.ready.machine
       _ = machine.launchDue()
     }
-    try expectMessage("did-start is due in ready", in: result)
+    try expectInternalError("did-start is due in ready", in: result)
   }
 
   @Test func `didFinish of an operation that hasn't ended traps`() async throws {
@@ -46,7 +46,7 @@ import Testing
       var machine = Place.launched.machine
       machine.didFinishNotified()
     }
-    try expectMessage("did-finish was notified in the state executing", in: result)
+    try expectInternalError("did-finish was notified in the state executing", in: result)
   }
 
   @Test func `didFinish before willFinish traps`() async throws {
@@ -57,7 +57,7 @@ import Testing
       var machine = Place.finishing.machine
       machine.didFinishNotified()
     }
-    try expectMessage("did-finish was notified in the state finishing", in: result)
+    try expectInternalError("did-finish was notified in the state finishing", in: result)
   }
 
   @Test func `willFinish of an operation that hasn't ended traps`() async throws {
@@ -68,6 +68,6 @@ import Testing
       var machine = Place.launched.machine
       machine.willFinishNotified()
     }
-    try expectMessage("will-finish was notified in the state executing", in: result)
+    try expectInternalError("will-finish was notified in the state executing", in: result)
   }
 }

@@ -149,7 +149,7 @@ import Testing
       children.begins()
       children.begins()
     }
-    try expectMessage("the children of an operation were started twice", in: result)
+    try expectInternalError("the children of an operation were started twice", in: result)
   }
 
   @Test func `reporting an unbegun start of children traps`() async throws {
@@ -157,7 +157,7 @@ import Testing
       var children = Children()
       _ = children.begun()
     }
-    try expectMessage("the children of an operation had not begun", in: result)
+    try expectInternalError("the children of an operation had not begun", in: result)
   }
 
   @Test func `ending a child twice traps`() async throws {
@@ -167,6 +167,6 @@ import Testing
       _ = children.ended(0)
       _ = children.ended(0)
     }
-    try expectMessage("a child of an operation ended twice", in: result)
+    try expectInternalError("a child of an operation ended twice", in: result)
   }
 }

@@ -270,6 +270,6 @@ private struct Situation: CustomStringConvertible {
       let audience = EventDelivery.Audience(lastObserver: 0, isEmpty: true)
       _ = delivery.next(after: .notified, isInBody: false, to: audience, of: &machine)
     }
-    try expectMessage("a thread kept delivering after the end of its delivery", in: result)
+    try expectInternalError("a thread kept delivering after the end of its delivery", in: result)
   }
 }

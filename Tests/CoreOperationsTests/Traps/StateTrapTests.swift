@@ -16,7 +16,7 @@ import Testing
       var life = OperationLife().with(phase: phase)
       _ = life.turnCame()
     }
-    try expectMessage("a queue started an operation in the phase \(phase)", in: result)
+    try expectInternalError("a queue started an operation in the phase \(phase)", in: result)
   }
 
   @Test(arguments: ["created", "enqueued", "started", "ended"])
@@ -30,7 +30,7 @@ import Testing
       var life = OperationLife().with(phase: phase)
       _ = life.mainReturned()
     }
-    try expectMessage("main() returned in the phase \(phase)", in: result)
+    try expectInternalError("main() returned in the phase \(phase)", in: result)
   }
 
   @Test func `resolving an uncounted dependency traps`() async throws {
@@ -41,6 +41,6 @@ import Testing
       var readiness = OperationReadiness()
       _ = readiness.dependencyResolved()
     }
-    try expectMessage("a dependency was resolved that had not been counted", in: result)
+    try expectInternalError("a dependency was resolved that had not been counted", in: result)
   }
 }
