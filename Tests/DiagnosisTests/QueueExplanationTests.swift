@@ -30,6 +30,21 @@ import Testing
     world.simulation.run()
   }
 
+  @Test(arguments: [2, 3, 5])
+  func `the remedy of a common cause names its operations in a plural sentence`(count: Int) throws {
+    let world = World()
+    let missing = (1...count).map { Work("\($0)") }
+    let ship = Work("ship")
+    missing.forEach { ship.addDependency($0) }
+    world.queue.addOperation(ship)
+    world.simulation.run()
+    let names = try #require([2: "1 and 2", 3: "1, 2 and 3", 5: "1, 2, 3, 4 and 1 more"][count])
+    let remedies = world.queue.explain().rootCauses.map(\.remedy)
+    #expect(remedies == ["\(names) have to be added to a queue"])
+    ship.cancel()
+    world.simulation.run()
+  }
+
   @Test func `the explanation of a queue reports a common cause once`() {
     let world = World()
     world.queue.name = "main"

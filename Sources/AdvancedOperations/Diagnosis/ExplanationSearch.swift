@@ -116,7 +116,13 @@ extension [Finding] {
     for number in group.dropFirst() where cause.operations.last != self[number].operation {
       cause.operations.append(self[number].operation)
     }
-    if let remedy = first.remedy { cause.remedy = remedy(cause.operations.names) }
+    if let remedy = first.remedy {
+      // If the names are the subject of the remedy, several names need a plural.
+      let names = cause.operations.enumeration
+      let text = remedy(names)
+      let isPlural = cause.operations.count > 1 && text.hasPrefix("\(names) has to ")
+      cause.remedy = isPlural ? "\(names) have\(text.dropFirst(names.count + 4))" : text
+    }
     return cause
   }
 }
@@ -494,6 +500,12 @@ extension Array where Element: Operation {
   var names: String {
     let text = prefix(4).map(\.label).joined(separator: ", ")
     return count > 4 ? "\(text) and \(count - 4) more" : text
+  }
+
+  /// The names like ``names``, with "and" before the last one.
+  var enumeration: String {
+    guard (2...4).contains(count) else { return names }
+    return "\(Array(dropLast()).names) and \(self[count - 1].label)"
   }
 }
 

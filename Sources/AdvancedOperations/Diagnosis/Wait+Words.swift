@@ -47,7 +47,11 @@ extension Operation {
         next: others
       )
     case .readiness:
-      return finding(.notReady, text(), remedy: { "\($0) has to report that it is ready" })
+      return finding(
+        .notReady,
+        text(),
+        remedy: { "isReady of \($0) has to turn true, and the change to be reported" }
+      )
     case .worker: return finding(.worker, text())
     case .mainThread(let label):
       let remedy = { (_: String) in "the main thread has to await \(label) instead of blocking" }
