@@ -110,7 +110,7 @@ extension SimulatedEnvironment {
       return "“\(name)” isn't of the type \(type), but of the type \(Swift.type(of: other))."
     }
     if seen.isEmpty {
-      return "There is no operation “\(name)”: the simulation has seen none. Add operations to a "
+      return "There is no operation “\(name)”: the simulation has had none. Add operations to a "
         + "queue that is created with AdvancedOperationQueue(environment: simulation.environment)."
     }
     let present = seen.filter { $0.operation != nil }.map { "“\($0.name)”" }

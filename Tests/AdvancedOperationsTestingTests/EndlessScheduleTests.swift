@@ -187,7 +187,7 @@ import Testing
       text == """
         Nothing can happen in the simulation any more, and an operation has not finished:
         worker waits for go
-          go is in no queue
+          go isn't in a queue
         needed: go has to be added to a queue
         """
     )
@@ -223,7 +223,7 @@ import Testing
       queue.addOperations([held, work])
       simulation.run()
     }
-    #expect(try #require(text).contains("never is in no queue"))
+    #expect(try #require(text).contains("never isn't in a queue"))
   }
 
   enum Hold: CaseIterable {

@@ -115,7 +115,7 @@ private struct Offline: Error {}
 
   @Test func `a lookup of an unknown name lists the known names`() throws {
     let none = try failure { _ = try simulation.operation(named: "fetch") }.message
-    #expect(none.contains("the simulation has seen none. Add operations to a queue"), "\(none)")
+    #expect(none.contains("the simulation has had none. Add operations to a queue"), "\(none)")
     let operations = (1...12).map { number in ResultOperation(name: "\(number)") {} }
     queue.addOperations(operations)
     let message = try failure { _ = try simulation.operation(named: "fetch") }.message

@@ -56,9 +56,9 @@ import Testing
     #expect(fan.parts[2].isExecuting)
     #expect(
       "\(fan.work.errors[0])" == "condition “all dependencies succeeded”: "
-        + "Of its dependencies, p0 succeeded, p1 failed, p2 has not finished."
+        + "Of the dependencies, p0 succeeded, p1 failed, p2 has not finished."
     )
-    #expect("\(DependencyRule.Broken(dependencies: ["up failed"]))" == "Its dependency up failed.")
+    #expect("\(DependencyRule.Broken(dependencies: ["up failed"]))" == "Dependency up failed.")
     #expect(fan.work.outcome?.failure?.elements.map(\.isInherited) == [true])
     fan.finish(2)
     #expect(fan.world.queue.operationCount == 0)
@@ -140,7 +140,7 @@ import Testing
     #expect(fan.broken?.dependencies == ["p0 succeeded", "p1 succeeded", "p2 succeeded"])
     #expect(
       fan.broken?.description
-        == "The rule is undecided. Of its dependencies, p0 succeeded, p1 succeeded, p2 succeeded."
+        == "The rule is undecided. Of the dependencies, p0 succeeded, p1 succeeded, p2 succeeded."
     )
   }
 

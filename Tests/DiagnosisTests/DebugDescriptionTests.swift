@@ -51,7 +51,7 @@ import Testing
     )
     #expect(
       works[2].debugDescription
-        == "small (ready): waits for 1 of “pool” (2 of 4 free), for which it is large's turn"
+        == "small (ready): waits for 1 of “pool” (2 of 4 free), which large gets first"
     )
     world.finishAll(works)
   }

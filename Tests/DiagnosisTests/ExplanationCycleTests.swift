@@ -17,7 +17,7 @@ import Testing
     }
     #expect(
       text(a) == """
-        a waits for b; is in no queue
+        a waits for b; isn't in a queue
           a waits in a cycle: a → b → c → a
         needed: one of the waits a → b → c → a has to be removed
         """

@@ -45,13 +45,13 @@ import Testing
     #expect(
       after.explain().description == """
         after waits for silent
-          silent says that it is finished, and has not reported that
+          silent returns true from isFinished, but hasn't reported the change
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”
         """
     )
     #expect(
       silent.explain().description == """
-        silent says that it is finished, and has not reported that
+        silent returns true from isFinished, but hasn't reported the change
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”
         """
     )
@@ -60,7 +60,7 @@ import Testing
       texts
         == """
         queue “OperationQueue”: 1 operation, 0 executing
-          silent says that it is finished, and has not reported that: 1 waits, after
+          silent returns true from isFinished, but hasn't reported the change: 1 waits, after
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”
         """.split(separator: "\n")
     )
@@ -200,7 +200,8 @@ import Testing
     world.queue.addOperation(upload)
     world.simulation.advance(by: .seconds(15))
     #expect(
-      text(upload) == "upload waits: attempt 1 failed (timed out: It took longer than 5 s.); "
+      text(upload)
+        == "upload waits: attempt 1 failed (timed out: The time limit of 5 s was exceeded.); "
         + "tries again in 50 s"
     )
     upload.cancel()

@@ -12,7 +12,7 @@ import Testing
     let work = Work("work")
     #expect(
       text(work) == """
-        work is in no queue
+        work isn't in a queue
         needed: work has to be added to a queue
         """
     )
@@ -54,7 +54,7 @@ import Testing
     cancelled.name = "cancelled"
     cancelled.cancel()
     #expect(cancelled.explain().subject == "cancelled is cancelled, ready")
-    #expect(text(cancelled).hasPrefix("cancelled was cancelled, and is in no queue"))
+    #expect(text(cancelled).hasPrefix("cancelled was cancelled, and isn't in a queue"))
     world.run(cancelled)
     #expect(cancelled.explain().description == "cancelled has finished: cancelled")
   }
@@ -278,7 +278,7 @@ import Testing
     }
     #expect(small.explain().path.map(\.kind) == [.claim, .claim, .executing])
     #expect(small.explain().path.map(\.name) == ["small", "large", "holder"])
-    let expected = "small waits for 1 of “memory” (2 of 4 free), for which it is large's turn"
+    let expected = "small waits for 1 of “memory” (2 of 4 free), which large gets first"
     #expect(text(small).hasPrefix(expected))
     world.simulation.run()
     #expect(small.isFinished)
@@ -304,7 +304,7 @@ import Testing
     #expect(
       text(child) == """
         child is a child of group, which has not started
-          group is in no queue
+          group isn't in a queue
         needed: group has to be added to a queue
         """
     )

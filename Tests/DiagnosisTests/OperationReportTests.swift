@@ -175,7 +175,7 @@ import Testing
     let report = Self.report(of: world.queue)
     #expect(
       report.contains(
-        "body (in queue “main”) has finished: cancelled; its body goes on"
+        "body (in queue “main”) has finished: cancelled; its body keeps running"
       )
     )
     #expect(!report.contains("4711"))

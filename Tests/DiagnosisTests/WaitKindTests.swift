@@ -52,7 +52,7 @@ import Testing
     let added: [Operation]
     let words: String
     switch name {
-    case .enqueueing, .mainThread: return (work, "is in no queue")
+    case .enqueueing, .mainThread: return (work, "isn't in a queue")
     case .dependencies:
       work.addDependency(other)
       return (work, "waits for other")

@@ -160,7 +160,7 @@ private struct LocationPermission: OperationCondition {
   #expect(
     store.ending == """
       failed
-        condition “no dependency failed”: Its dependency parse failed.
+        condition “no dependency failed”: Dependency parse failed.
           dependency “parse”
             The connection was lost.
       """

@@ -156,9 +156,11 @@ private let tiles = [Tile(), Tile(), Tile()]
     print("\(upload) \(cause)")
   }
   // upload (waiting) waits for compress
-  // upload (waiting) is in no queue
+  // upload (waiting) isn't in a queue
 
-  #expect(print.all == ["upload (waiting) waits for compress", "upload (waiting) is in no queue"])
+  #expect(
+    print.all == ["upload (waiting) waits for compress", "upload (waiting) isn't in a queue"]
+  )
 }
 
 @Test func `OperationCycleError: a wait that would never end is refused`() async throws {

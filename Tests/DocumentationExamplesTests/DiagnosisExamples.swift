@@ -52,7 +52,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
 
   print(orders.explain(limit: 1))
   // queue “orders”: 4 operations, 0 executing
-  //   payment is in no queue: 3 wait, pack, bill, ship
+  //   payment isn't in a queue: 3 wait, pack, bill, ship
   //   … and 1 more cause
   // needed: payment has to be added to a queue
 
@@ -60,7 +60,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
     print.all == [
       """
       queue “orders”: 4 operations, 0 executing
-        payment is in no queue: 3 wait, pack, bill, ship
+        payment isn't in a queue: 3 wait, pack, bill, ship
         … and 1 more cause
       needed: payment has to be added to a queue
       """

@@ -52,7 +52,7 @@ import Testing
     outer.finish()
     simulation.run(until: .milliseconds(1_500))
     #expect(outer.isFinished)
-    #expect("\(waiting.explain())".contains("its body goes on"))
+    #expect("\(waiting.explain())".contains("its body keeps running"))
     simulation.run()
     #expect(cycles.entries == [["round", "waiting", "outer", "round"]])
     #expect(waiting.outcome?.isSuccess == true)

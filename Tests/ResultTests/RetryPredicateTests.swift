@@ -110,7 +110,7 @@ import Testing
       throw Flaw(1)
     }
     world.run(slow)
-    #expect(seen.entries == Array(repeating: "It took longer than 5 s.", count: 2))
+    #expect(seen.entries == Array(repeating: "The time limit of 5 s was exceeded.", count: 2))
   }
 
   @Test func `a predicate receives the failure of an awaited operation without a reason`() {

@@ -79,7 +79,7 @@ import FoundationXML
     #expect(svg.contains("download: failed\nThe server said: &lt;no&gt;..."))
     #expect(!svg.contains(String(repeating: ".", count: 160)))
     #expect(svg.contains("parse: failed\nbecause of dependency “download”</title>"))
-    #expect(svg.contains("slow: cancelled\ntimed out: It took longer than 5 s.\n"))
+    #expect(svg.contains("slow: cancelled\ntimed out: The time limit of 5 s was exceeded.\n"))
     #expect(svg.contains("skipped: skipped\nnothing new"))
     #expect(svg.contains("gone: cancelled\nexecuted for 1 s"))
     #expect(svg.contains("waited for “database” or a slot for 3 s"))

@@ -24,7 +24,7 @@ extension FeatureWorkload {
       Lane("graph", operations: size, expectedRuns: 0) { _ in
         try ask(size) { queue, _ in
           let graph = queue.graph
-          // With the one that is in no queue.
+          // With the one that isn't in a queue.
           try check(graph.nodes.count, equals: size + 1, "nodes")
           try check(graph.edges.count, equals: size, "edges")
         }
@@ -78,7 +78,7 @@ extension FeatureWorkload {
     return recorder
   }
 
-  /// Asks while a chain waits for an operation that is in no queue, and cancels the chain then.
+  /// Asks while a chain waits for an operation that isn't in a queue, and cancels the chain then.
   private static func ask(
     _ size: Int,
     _ question: (AdvancedOperationQueue, [AdvancedOperation]) throws -> Void

@@ -37,7 +37,7 @@ final class Claim {
   /// Legal changes: idle → waiting, offered or held; waiting → idle or offered; offered → held or idle; held
   /// → idle.
   enum State {
-    /// The operation holds nothing, and is in no queue of waiters.
+    /// The operation holds nothing, and isn't in a queue of waiters.
     case idle
     /// The operation is in the queue of waiters of the resource of this part.
     case waiting(part: Int)
@@ -67,7 +67,7 @@ final class Claim {
 
   func isInside(_ operation: AdvancedOperation) -> Bool { groups.contains { $0 === operation } }
 
-  /// The part whose resource the operation waits for; nil if it is in no queue of waiters.
+  /// The part whose resource the operation waits for; nil if it isn't in a queue of waiters.
   var awaited: Part? { if case .waiting(let index) = state { parts[index] } else { nil } }
 
   var hasUnits: Bool {

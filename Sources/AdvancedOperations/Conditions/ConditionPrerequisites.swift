@@ -76,7 +76,7 @@ extension AdvancedOperation {
 }
 
 extension Operation {
-  /// Claims the operation if it is in no queue and in no group.
+  /// Claims the operation if it is neither in a queue nor in a group.
   ///
   /// If the method returns true, the caller has to add the operation to a queue.
   final func claimAsPrerequisite() -> Bool {

@@ -76,8 +76,8 @@ public struct DependencyRule: OperationCondition {
       let sentence =
         switch dependencies.count {
         case 0: "There are no dependencies."
-        case 1: "Its dependency \(dependencies[0])."
-        default: "Of its dependencies, \(dependencies.prefix(8).joined(separator: ", "))\(rest)."
+        case 1: "Dependency \(dependencies[0])."
+        default: "Of the dependencies, \(dependencies.prefix(8).joined(separator: ", "))\(rest)."
         }
       return isUndecided ? "The rule is undecided. " + sentence : sentence
     }

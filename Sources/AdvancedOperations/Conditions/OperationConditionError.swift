@@ -84,6 +84,6 @@ public struct OperationPrerequisiteError: Error, Hashable, CustomStringConvertib
   /// The problem and its remedy, on one line.
   public var description: String {
     "The prerequisite “\(prerequisite)” is a child of the group “\(group)”, which has not started. "
-      + "Return the group as the prerequisite, or an operation that is in no group."
+      + "Return the group as the prerequisite, or an operation that isn't in a group."
   }
 }

@@ -163,7 +163,7 @@ extension OperationQueue {
   /// ```swift
   /// print(orders.explain(limit: 1))
   /// // queue “orders”: 4 operations, 0 executing
-  /// //   payment is in no queue: 3 wait, pack, bill, ship
+  /// //   payment isn't in a queue: 3 wait, pack, bill, ship
   /// //   … and 1 more cause
   /// // needed: payment has to be added to a queue
   /// ```

@@ -10,7 +10,7 @@ extension Operation {
       return [
         finding(
           .finishNotCalled,
-          "says that it is finished, and has not reported that",
+          "returns true from isFinished, but hasn't reported the change",
           remedy: { "\($0) has to call willChangeValue and didChangeValue for “isFinished”" }
         )
       ]
@@ -122,7 +122,7 @@ extension AdvancedOperation {
       }
       if !look.machine.hasBody { return findings("") }
       if isUndoing { return findings("; what its children did is being undone") }
-      return findings("; its body goes on", next: childRunner?.openChildren ?? [])
+      return findings("; its body keeps running", next: childRunner?.openChildren ?? [])
     case .finishing:
       let waits = layerWaits(.execution)
       if !waits.isEmpty, outcome == nil { return waits.map { finding($0) } }
@@ -197,7 +197,7 @@ extension AdvancedOperation {
     else {
       return findings
     }
-    if findings.isEmpty { findings = [finding(.worker, "is about to go on")] }
+    if findings.isEmpty { findings = [finding(.worker, "is about to continue")] }
     return findings.map { finding in
       var finding = finding
       finding.ending += ", to begin attempt \(attempt)"
@@ -256,7 +256,7 @@ extension AdvancedOperation {
       }
       if case .readiness = wait.kind, look.hasClaims {
         // The claims have become available, and the queue hasn't checked the operation again yet.
-        let text = pause == nil ? "is about to start" : "is about to go on"
+        let text = pause == nil ? "is about to start" : "is about to continue"
         return [finding(.worker, text)]
       }
       return [finding(wait, at: look.now, for: duration)]

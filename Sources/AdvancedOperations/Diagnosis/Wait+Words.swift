@@ -105,7 +105,7 @@ extension Wait.Claim {
     if !holders.isEmpty {
       return "\(text), which \(holders.names) \(holders.count == 1 ? "holds" : "hold")"
     }
-    return front.map { "\(text), for which it is \($0.label)'s turn" } ?? text
+    return front.map { "\(text), which \($0.label) gets first" } ?? text
   }
 }
 

@@ -11,9 +11,9 @@ import CoreOperations
 /// download: enqueued
 /// download: started, having waited 12 ms
 /// download: attempt 1 failed, tries again in 2 s: The connection was lost.
-/// download: cancelled while executing: It took longer than 30 s.
-/// download: cancelled after 30 s: timed out: It took longer than 30 s.
-/// store: failed without having run: dependency “download”: timed out: It took longer than 30 s.
+/// download: cancelled while executing: The time limit of 30 s was exceeded.
+/// download: cancelled after 30 s: timed out: The time limit of 30 s was exceeded.
+/// store: failed without having run: dependency “download”: timed out: The time limit of 30 s was exceeded.
 /// ```
 ///
 /// Each line begins with the operation's name, or its type if it has no name. Line breaks in errors are

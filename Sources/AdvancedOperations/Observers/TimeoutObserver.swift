@@ -102,7 +102,7 @@ public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   /// The limit that was exceeded, in one sentence with the duration.
   public var description: String {
     isStall
-      ? "It made no progress for \(duration.readable)."
-      : "It took longer than \(duration.readable)."
+      ? "No progress was made for \(duration.readable)."
+      : "The time limit of \(duration.readable) was exceeded."
   }
 }

@@ -127,11 +127,14 @@ public enum OperationProduceError: Error, Hashable, CustomStringConvertible {
   /// The operation isn't in a queue to which the produced operation could be added.
   case noQueue
 
-  /// A sentence that describes the error.
+  /// A description of the error, with its remedy.
   public var description: String {
     switch self {
-    case .notExecuting: "Only an operation that is executing can produce others."
-    case .noQueue: "The operation was started manually, so it has no queue to add operations to."
+    case .notExecuting:
+      "produce(_:) was called on an operation that isn't executing. Call it in the operation's body."
+    case .noQueue:
+      "produce(_:) was called on an operation that was started without a queue. Add the operation to "
+        + "a queue instead of starting it."
     }
   }
 }

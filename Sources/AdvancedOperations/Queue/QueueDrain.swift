@@ -205,7 +205,7 @@ extension AdvancedOperationQueue {
     guard let wait = try? OwnWaits.begin(for: .queue(self)) else {
       trap(
         "drain(within:) was called on queue “\(label)” by an operation that it would wait for. "
-          + "Call it from code that is no operation of the queue."
+          + "Call it from code outside of the queue's operations."
       )
     }
     defer { OwnWaits.end(wait) }

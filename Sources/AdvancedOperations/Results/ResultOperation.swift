@@ -344,7 +344,9 @@ struct BodyFailure: Error {
 /// The error of a body that needs the value of an operation which isn't a dependency any more.
 struct RemovedDependency: Error, InheritedFailure, CustomStringConvertible {
   var failure: OperationFailure { OperationFailure(elements: []) }
-  var description: String { "It was removed from the dependencies, and its value is needed." }
+  var description: String {
+    "The operation was removed from the dependencies, but its value is needed. Don't remove it."
+  }
 }
 
 /// The error of an operation whose `finish()` was called before the body returned a value.

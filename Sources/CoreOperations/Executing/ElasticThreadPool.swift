@@ -127,7 +127,7 @@ final class ElasticThreadPool: OperationExecutor {
         if attempt == Self.attempts {
           trap(
             "The system refuses to start a thread (pthread_create returned \(error)), and the "
-              + "thread pool has none. Allow the process at least one more."
+              + "thread pool has none. Allow the process at least one more thread."
           )
         }
         attempt += 1

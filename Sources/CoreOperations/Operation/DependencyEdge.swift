@@ -32,7 +32,7 @@ struct DependencyEdge {
     // The standard library allocates memory for pointers with an alignment function that is slower than the
     // function for objects. The slower function was a fifth of the cost of an edge (callgrind).
     guard let memory = unsafe Memory.allocate(MemoryLayout<DependencyEdge>.size) else {
-      trap("There is no memory left for a dependency.")
+      trap("The system has no memory left for a dependency. Give the process more memory.")
     }
     let edge = unsafe memory.bindMemory(to: DependencyEdge.self, capacity: 1)
     unsafe edge.initialize(

@@ -169,7 +169,10 @@ struct ThreadSlot: @unchecked Sendable {
         unsafe pthread_key_create(&key, nil)
       }
     if error != 0 {
-      trap("The process has used up its thread-local keys (pthread_key_create failed).")
+      trap(
+        "The process has used up its thread-local keys (pthread_key_create failed). Create fewer keys "
+          + "in the other code of the process."
+      )
     }
     self.key = key
   }

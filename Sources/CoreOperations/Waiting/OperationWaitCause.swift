@@ -8,7 +8,7 @@
 ///   print("\(upload) \(cause)")
 /// }
 /// // upload (waiting) waits for compress
-/// // upload (waiting) is in no queue
+/// // upload (waiting) isn't in a queue
 /// ```
 ///
 /// Later versions may add cases, so a `switch` needs an `@unknown default`.
@@ -51,7 +51,7 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
   /// download”.
   public var description: String {
     switch self {
-    case .notEnqueued: "is in no queue"
+    case .notEnqueued: "isn't in a queue"
     case .dependencies(let operations): "waits for \(Self.list(operations))"
     case .suspended(let queue): "waits for queue “\(queue.label)” to be resumed"
     case .barrier(let queue, let operations):

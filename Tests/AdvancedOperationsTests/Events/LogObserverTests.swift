@@ -84,8 +84,8 @@ import Testing
     #expect(
       lines.entries.filter { $0.hasPrefix("slow") } == [
         "slow: enqueued", "slow: started, having waited 0 ns",
-        "slow: cancelled while executing: It took longer than 30 s.",
-        "slow: cancelled after 30 s: timed out: It took longer than 30 s.",
+        "slow: cancelled while executing: The time limit of 30 s was exceeded.",
+        "slow: cancelled after 30 s: timed out: The time limit of 30 s was exceeded.",
       ]
     )
     #expect(

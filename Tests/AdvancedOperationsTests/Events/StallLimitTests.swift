@@ -52,7 +52,7 @@ private func limited(
     #expect(work.kind == .cancelled)
     let timeout = work.cancellationReason as? OperationTimeout
     #expect(timeout?.duration == .seconds(60) && timeout?.isStall == true)
-    #expect(timeout?.description == "It made no progress for 1 min.")
+    #expect(timeout?.description == "No progress was made for 1 min.")
     #expect(work.outcome?.failure?.isTimeout == true)
   }
 

@@ -53,7 +53,7 @@ import Testing
     let before = ResultOperation { 1 }
     let added = before.then { $0 + 1 }
     elsewhere.addOperation(added)
-    // `before` is in no queue, and a predecessor of a predecessor.
+    // `before` isn't in a queue, and a predecessor of a predecessor.
     let last = added.then { $0 + 1 }
     #expect(try world.simulation.run { try await world.queue.run(last) } == 3)
     // All have finished, so there is nothing to add.

@@ -244,7 +244,7 @@ import Testing
     world.simulation.run()
     let words: [(AdvancedOperation, String)] = [
       (plain, "withoutReason"), (reasoned, "reason: flaw 1"),
-      (limited, "timeout: It took longer than 30 s."), (parent, "reason: flaw 3"),
+      (limited, "timeout: The time limit of 30 s was exceeded."), (parent, "reason: flaw 3"),
       (child, "parent: flaw 3"), (answering, "withoutReason"), (failing, "none"),
       (unprovoked, "none"),
     ]
@@ -396,7 +396,7 @@ import Testing
     )
     #expect(
       work.outcome?.failure?.description == """
-        condition “no dependency failed”: Its dependency download failed.
+        condition “no dependency failed”: Dependency download failed.
           dependency “download”
             flaw 7
         """

@@ -31,7 +31,7 @@ import Testing
         cancelled: flaw 3
         dependency “download”: flaw 4
         attempt 1: flaw 5
-        timed out: It took longer than 30 s.
+        timed out: The time limit of 30 s was exceeded.
         skipped: no need
         """
     )

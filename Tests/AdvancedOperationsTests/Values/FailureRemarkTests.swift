@@ -112,7 +112,7 @@ import Testing
     #expect(
       work.outcome?.failure?.description == """
         attempt 1
-          timed out: It took longer than 25 s.
+          timed out: The time limit of 25 s was exceeded.
         gave up after 1 attempt: total limit of 25 s
         """
     )
@@ -129,7 +129,7 @@ import Testing
     #expect(
       work.outcome?.failure?.description == """
         attempt 1: flaw 1
-        timed out: It took longer than 15 s.
+        timed out: The time limit of 15 s was exceeded.
         gave up after 1 attempt: total limit of 15 s
         """
     )

@@ -127,7 +127,7 @@ import Testing
   @Test func whyAndWhatIf() throws {
     let idle = Import()
     idle.name = "idle"
-    #expect(idle.explain().description.hasPrefix("idle is in no queue"))
+    #expect(idle.explain().description.hasPrefix("idle isn't in a queue"))
     #expect(idle.explain().rootCauses.first?.kind == .notEnqueued)
     let plan = try OperationPlan(
       durations: [.seconds(1), .seconds(2)],

@@ -125,7 +125,7 @@ extension OperationQueue {
     }
     try expectMessage(
       "The system refuses to start a thread (pthread_create returned \(EAGAIN)), and the thread "
-        + "pool has none. Allow the process at least one more.",
+        + "pool has none. Allow the process at least one more thread.",
       in: result
     )
   }

@@ -10,7 +10,7 @@ import Testing
   private let middle = BlockOperation {}
   private let last = BlockOperation {}
 
-  /// The code waits for the middle one, which is in no queue yet.
+  /// The code waits for the middle one, which isn't in a queue yet.
   init() async {
     let middle = middle
     waits = BlockOperation { middle.waitUntilFinished() }

@@ -17,13 +17,13 @@ import Testing
   }
 
   @Test func `the debug description says that an operation isn't in a queue`() {
-    #expect(named("a").debugDescription == "a (ready): is in no queue")
+    #expect(named("a").debugDescription == "a (ready): isn't in a queue")
   }
 
   @Test func `the debug description names dependencies and the missing queue`() {
     let operation = named("b")
     operation.addDependency(named("a"))
-    #expect(operation.debugDescription == "b (waiting): waits for a, is in no queue")
+    #expect(operation.debugDescription == "b (waiting): waits for a, isn't in a queue")
   }
 
   @Test func `the debug description says that the queue is suspended`() {

@@ -65,7 +65,11 @@ import Testing
       return TinyFeed.data
     }
     #expect(world.simulation.now == .seconds(60))
-    #expect(workflow.tree.hasPrefix("child “download”\n  timed out: It took longer than 1 min."))
+    #expect(
+      workflow.tree.hasPrefix(
+        "child “download”\n  timed out: The time limit of 1 min was exceeded."
+      )
+    )
     guard case .failed = workflow.operation.outcome else {
       Issue.record("\(String(describing: workflow.operation.outcome))")
       return

@@ -6,7 +6,7 @@
 //  report waits for store
 //    store waits for “database”, which backup holds
 //    backup has code that waits for approval
-//    approval is in no queue
+//    approval isn't in a queue
 //  needed: approval has to be added to a queue
 //  backup, approved by Ada
 //  report: 2 events

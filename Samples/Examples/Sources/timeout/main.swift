@@ -3,7 +3,7 @@
 //     swift run --package-path Samples/Examples timeout
 //
 // Prints:
-//  fetch took too long: It took longer than 50 ms.
+//  fetch took too long: The time limit of 50 ms was exceeded.
 //  1 € = 1.08 $ (yesterday)
 
 import AdvancedOperations
