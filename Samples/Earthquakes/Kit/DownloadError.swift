@@ -73,9 +73,9 @@ extension DownloadError: CustomStringConvertible {
     switch code {
     case 404, 410: "it has no such file"
     case 401, 403: "it refuses access"
-    case 429: "it has been asked too often"
-    case 500...: "it is in trouble itself"
-    default: "it answered something else"
+    case 429: "it received too many requests"
+    case 500...: "it has an internal error"
+    default: "it sent an unexpected answer"
     }
   }
 

@@ -107,8 +107,8 @@ extension EarthquakeDatabaseError: CustomStringConvertible {
     case .isFolder(let path):
       "The database \(path) cannot be opened: it is a folder. Give the path of a file in it."
     case .notAFile(let path):
-      "The database \(path) cannot be opened: it is no ordinary file. Give the path of a file, or "
-        + "one where there is nothing yet."
+      "The database \(path) cannot be opened: it isn't an ordinary file. Give the path of a file, or "
+        + "a path that doesn't exist yet."
     case .cannotOpen(let path, let reason):
       "The database \(path) cannot be opened: \(reason). Check that you may write to the file "
         + "and to its folder, or give another path."

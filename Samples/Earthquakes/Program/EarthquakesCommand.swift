@@ -28,11 +28,11 @@ struct EarthquakesCommand: AsyncParsableCommand {
       FEEDS are named by strength and period: significant, 4.5, 2.5, 1.0 or all, then _hour, _day, \
       _week or _month. See https://earthquake.usgs.gov/earthquakes/feed/.
 
-      A feed that is not newer than what is stored of it is skipped, which is no failure. When \
+      A feed that is not newer than what is stored of it is skipped, which isn't a failure. When \
       something fails, the database stays as it was, and is reported if it holds anything.
 
       EXIT STATUS: 0 when all went well, 1 when something failed, 64 when the arguments are wrong, \
-      130 when interrupted with Ctrl-C, 143 by SIGTERM, 131 when ended at once by Ctrl-\\. Colours \
+      130 when interrupted with Ctrl-C, 143 by SIGTERM, 131 when ended immediately by Ctrl-\\. Colours \
       can be switched off with NO_COLOR.
       """
   )

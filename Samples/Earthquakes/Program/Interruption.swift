@@ -16,8 +16,8 @@ struct Interruption: Error, Equatable, CustomStringConvertible {
   /// What to do if that takes too long, for people.
   var notice: String {
     signal == SIGINT
-      ? "Cancelling. Press Ctrl-C again to quit at once."
-      : "Cancelling. Another signal quits at once."
+      ? "Cancelling. Press Ctrl-C again to quit immediately."
+      : "Cancelling. Another signal quits immediately."
   }
 
   var description: String {

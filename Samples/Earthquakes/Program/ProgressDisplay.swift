@@ -41,7 +41,7 @@ final class ProgressDisplay: Sendable {
   /// Shows the progress of these steps from now on, and why one of them is tried again.
   func observe(_ steps: [AdvancedOperation]) {
     let retries = BlockObserver(willRetry: { [self] step, retry in
-      say("“\(step.name ?? "")” failed and is tried again in \(retry.delay): \(retry.error)")
+      say("“\(step.name ?? "")” failed and is retried in \(retry.delay): \(retry.error)")
     })
     for step in steps { step.addObserver(retries) }
     switch style {

@@ -95,7 +95,7 @@ struct Books: Sendable {
         SELECT DISTINCT id FROM orders JOIN reservation ON orderID = id
         WHERE state IN ('failed', 'cancelled')
         """
-    ) { "Order \($0) has come to nothing, and items are set aside for it." },
+    ) { "Order \($0) did not succeed, and items are set aside for it." },
     Rule(
       sql: """
         SELECT DISTINCT id FROM orders JOIN orderLine AS line ON line.orderID = id
@@ -114,7 +114,7 @@ struct Books: Sendable {
         SELECT id FROM orders JOIN parcel ON orderID = id
         WHERE state IN ('failed', 'cancelled') AND parcel.number IS NOT NULL
         """
-    ) { "Order \($0) has come to nothing, and is shipped." },
+    ) { "Order \($0) did not succeed, and is shipped." },
     Rule(sql: "SELECT id FROM orders WHERE id NOT IN (SELECT orderID FROM orderLine)") {
       "Order \($0) is for nothing: it has no lines."
     },
@@ -126,7 +126,7 @@ struct Books: Sendable {
     ) { "Order \($0) is confirmed, and a step of it isn't done." },
     Rule(
       sql: "SELECT DISTINCT orderID FROM reservation WHERE orderID NOT IN (SELECT id FROM orders)"
-    ) { "Items are set aside for order \($0), which there isn't." },
+    ) { "Items are set aside for order \($0), which doesn't exist." },
     Rule(sql: "SELECT DISTINCT sku FROM reservation WHERE sku NOT IN (SELECT sku FROM item)") {
       "“\($0)” is set aside, and the shop doesn't have it."
     },

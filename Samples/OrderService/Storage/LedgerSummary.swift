@@ -12,13 +12,13 @@ struct LedgerSummary {
       // A ledger may begin with a refund.
       if refunds.count > max(charges.count, 1) {
         let count = refunds.count
-        mistakes.append("The provider has given back \(count) times for “\(last.reference)”.")
+        mistakes.append("The provider has refunded \(count) times for “\(last.reference)”.")
       }
       for refund in refunds {
         guard let charge = charges.last else { continue }
         if (refund.amount, refund.currency) == (charge.amount, charge.currency) { continue }
         mistakes.append(
-          "The provider has charged \(charge.sum) for “\(last.reference)”, and given back \(refund.sum)."
+          "The provider has charged \(charge.sum) for “\(last.reference)”, and refunded \(refund.sum)."
         )
       }
       return mistakes

@@ -159,7 +159,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
         }
       case "open", "stuck": break
       default:
-        mistakes.append("Order \(order.id) is “\(order.state)”, which is no state of an order.")
+        mistakes.append("Order \(order.id) is “\(order.state)”, which isn't a state of an order.")
       }
     }
   }
@@ -176,7 +176,7 @@ public struct OrderAudit: Sendable, CustomStringConvertible {
     for (state, count) in counts.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(state): \(count)")
     }
-    if !causes.isEmpty { lines.append("causes of those that came to nothing") }
+    if !causes.isEmpty { lines.append("causes of the orders that did not succeed") }
     for (cause, count) in causes.sorted(by: { $0.key < $1.key }) {
       lines.append("  \(cause): \(count)")
     }

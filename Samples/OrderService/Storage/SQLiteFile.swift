@@ -20,7 +20,7 @@ enum SQLiteFile {
       if isFolder.boolValue { throw refuse("it is a folder; give a file in it") }
       let attributes = try manager.attributesOfItem(atPath: file)
       if let type = attributes[.type] as? FileAttributeType, type != .typeRegular {
-        throw refuse("it is a device or a pipe, and no file")
+        throw refuse("it is a device or a pipe, and not a file")
       }
       if attributes[.size] as? Int == 0 {
         if isNeeded { throw refuse("it is empty") }
@@ -54,7 +54,7 @@ enum SQLiteFile {
         try String.fetchAll(database, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
       }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
-      return "it is no SQLite database"
+      return "it isn't an SQLite database"
     } catch {
       // What can't be read now says why when it is opened.
       return nil

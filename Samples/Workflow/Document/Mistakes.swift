@@ -17,7 +17,7 @@ extension WorkflowFile {
     /// All of them as a compiler prints them, each with its line, and how many there are.
     ///
     /// ```
-    /// release.yml:7:12: error: the step ‘test’ needs ‘biuld’, which there is not
+    /// release.yml:7:12: error: the step ‘test’ needs ‘biuld’, which doesn’t exist
     ///  7 |     needs: biuld
     ///    |            ^
     ///    help: did you mean ‘build’?

@@ -26,9 +26,9 @@ public struct WorkflowChanges: Sendable, Equatable {
       new.parameters.mapValues { $0 ?? "" }
     )
     if old.environmentFiles != new.environmentFiles {
-      texts.append("‘env-file’ is another one")
+      texts.append("‘env-file’ has changed")
     }
-    if old.secrets != new.secrets { texts.append("‘secrets’ are others") }
+    if old.secrets != new.secrets { texts.append("‘secrets’ have changed") }
     compare(
       "the variable",
       old.environment.mapValues(\.text),

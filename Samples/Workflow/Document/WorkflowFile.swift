@@ -95,7 +95,7 @@ public enum WorkflowFile {
     return Diagnostic(
       line: line,
       column: column + 1,
-      message: "the byte 0x\(code) is no UTF-8",
+      message: "the byte 0x\(code) isn’t UTF-8",
       suggestion: "save the file as UTF-8"
     )
   }

@@ -36,7 +36,7 @@ struct WfCommonsInstance {
     } catch let error as DecodingError {
       throw WfCommonsError(Self.sentence(about: error, in: data))
     } catch {
-      throw WfCommonsError("the file is no JSON")
+      throw WfCommonsError("the file isn’t JSON")
     }
     name = file.name ?? ""
     let body = file.workflow
@@ -147,7 +147,7 @@ struct WfCommonsInstance {
       for parent in tasks[index].parents where numbers[parent] == nil {
         let quoted = "‘\(tasks[index].id.excerpt())’"
         problems.append(
-          "the task \(quoted) has the parent ‘\(parent.excerpt())’, which there is not"
+          "the task \(quoted) has the parent ‘\(parent.excerpt())’, which doesn’t exist"
         )
       }
     }
@@ -173,7 +173,7 @@ struct WfCommonsInstance {
     case .valueNotFound(_, let context): return "\(path(context)) has no value"
     case .dataCorrupted(let context):
       return context.codingPath.isEmpty
-        ? "the file is no JSON\(flaw(of: json))" : "\(path(context)) has a value that it can’t have"
+        ? "the file isn’t JSON\(flaw(of: json))" : "\(path(context)) has a value that it can’t have"
     @unknown default: return "the file can’t be read"
     }
   }

@@ -92,7 +92,7 @@ import Testing
     try run.goOn(TinyFeed.data)
     untilCommitBegins(run, heldUpBy: lock)
     run.process.interrupt()
-    #expect(run.errors.text(until: "at once.\n").hasPrefix("Cancelling."))
+    #expect(run.errors.text(until: "immediately.\n").hasPrefix("Cancelling."))
     try lock.release()
     let errors = run.end()
     #expect(run.process.terminationStatus == 130)

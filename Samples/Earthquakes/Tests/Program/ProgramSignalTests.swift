@@ -42,7 +42,7 @@ import Darwin
   @Test func `is cancelled by the first signal, and leaves no database`() throws {
     try reading { process, errors, closeFeed in
       process.interrupt()
-      #expect(errors.text(until: "at once.\n").hasPrefix("Cancelling."))
+      #expect(errors.text(until: "immediately.\n").hasPrefix("Cancelling."))
       // The feed is still open, so there would be more to wait for.
       #expect(
         errors.text(until: nil)
@@ -59,8 +59,8 @@ import Darwin
   @Test func `names after SIGTERM no key that was not pressed`() throws {
     try reading { process, errors, closeFeed in
       process.terminate()
-      let notice = errors.text(until: "at once.\n")
-      #expect(notice == "Cancelling. Another signal quits at once.\n")
+      let notice = errors.text(until: "immediately.\n")
+      #expect(notice == "Cancelling. Another signal quits immediately.\n")
       process.waitUntilExit()
       closeFeed()
       #expect(process.terminationStatus == 143)

@@ -58,7 +58,7 @@ import Testing
       display.observe(workflow.steps)
     }
     let notices = written.texts.filter { $0.contains("again in") }
-    let beginning = "“download” failed and is tried again in 1.0 seconds: The server did not send "
+    let beginning = "“download” failed and is retried in 1.0 seconds: The server did not send "
     #expect(notices.count == 1)
     #expect(notices.first?.hasPrefix(beginning) == true)
   }

@@ -4,5 +4,5 @@ public struct RollbackInterrupted: Error, Hashable, Sendable, CustomStringConver
   public init() {}
 
   /// One sentence.
-  public var description: String { "The program stops; the rollback goes on at its restart." }
+  public var description: String { "The program stops; the rollback continues after the restart." }
 }

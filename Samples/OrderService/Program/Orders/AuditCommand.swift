@@ -8,8 +8,8 @@ struct AuditCommand: AsyncParsableCommand {
     abstract: "Checks that the database and the provider's ledger add up.",
     discussion: """
       No order is charged twice; none is charged and neither shipped nor refunded; no stock is \
-      negative, and none is lost; each order that came to nothing has its cause. Each mistake is a \
-      line, and with any the status is 1. The service may go on working meanwhile.
+      negative, and none is lost; each order that did not succeed has its cause. Each mistake is a \
+      line, and with any the status is 1. The service may keep running in the meantime.
       """
   )
 

@@ -20,7 +20,7 @@ struct LoadCommand: AsyncParsableCommand {
   @Option(parsing: .unconditional, help: "How many orders are placed.")
   var orders = 1_000
 
-  @Option(parsing: .unconditional, help: "How many requests are on their way at once.")
+  @Option(parsing: .unconditional, help: "How many requests are sent at the same time.")
   var concurrency = 64
 
   @Option(help: "How long requests wait for the outcome; they don't unless given.")
@@ -48,7 +48,7 @@ struct LoadCommand: AsyncParsableCommand {
       throw ValidationError("--orders and --concurrency are at least 1.")
     }
     if let wait, DurationText.duration(of: wait) == nil {
-      throw ValidationError("“\(wait)” is no duration; write 5s.")
+      throw ValidationError("“\(wait)” isn't a duration; write 5s.")
     }
   }
 

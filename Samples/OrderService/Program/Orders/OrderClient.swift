@@ -58,7 +58,7 @@ struct OrderClient: Sendable {
       throw Refusal(reason: "\(url) doesn't answer: \("\(error)".withoutFullStop).")
     }
     guard let items = try? JSONDecoder().decode([Item].self, from: body) else {
-      throw Refusal(reason: "\(url) is no service for orders: /items gives status \(status).")
+      throw Refusal(reason: "\(url) isn't a service for orders: /items gives status \(status).")
     }
     guard status == 200, !items.isEmpty else { throw Refusal(reason: "The shop sells nothing.") }
     return items.map(\.sku)

@@ -15,7 +15,7 @@ struct OrdersCommand: AsyncParsableCommand {
 /// Reads a duration of the command line: `150ms`, `2s`, `1m30s`.
 func duration(_ text: String) throws -> Duration {
   guard let duration = DurationText.duration(of: text) else {
-    throw ValidationError("“\(text)” is no duration; write 150ms, 2s or 1m30s.")
+    throw ValidationError("“\(text)” isn't a duration; write 150ms, 2s or 1m30s.")
   }
   return duration
 }

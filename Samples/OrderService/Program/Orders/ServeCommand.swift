@@ -60,7 +60,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(parsing: .unconditional, help: "How many requests a second the provider takes.")
   var providerRate = 200
 
-  @Option(parsing: .unconditional, help: "How many orders may be open at once.")
+  @Option(parsing: .unconditional, help: "How many orders may be open at the same time.")
   var maximumOpen = 5_000
 
   @Option(
@@ -201,7 +201,7 @@ struct ServeCommand: AsyncParsableCommand {
 private func level(_ text: String) throws -> Logger.Level {
   guard let level = Logger.Level(rawValue: text) else {
     let all = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-    throw ValidationError("“\(text)” is no level; there are \(all).")
+    throw ValidationError("“\(text)” isn't a level; the levels are \(all).")
   }
   return level
 }

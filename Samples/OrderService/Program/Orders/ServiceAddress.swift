@@ -43,7 +43,7 @@ enum ServiceAddress {
         "Port \(port) of \(host) is in use: stop the program that has it, or give another --port."
       )
     } catch is SocketAddressError {
-      throw ValidationError("--host “\(host)” is no address of this machine.")
+      throw ValidationError("--host “\(host)” isn't an address of this machine.")
     } catch let error as IOError {
       let reason = String(cString: strerror(error.errnoCode))
       throw ValidationError("The service can't listen at \(host), port \(port): \(reason).")

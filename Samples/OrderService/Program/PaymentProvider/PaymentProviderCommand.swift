@@ -143,7 +143,7 @@ struct PaymentProviderCommand: AsyncParsableCommand {
 
   private static func duration(_ text: String) throws -> Duration {
     guard let duration = DurationText.duration(of: text) else {
-      throw ValidationError("“\(text)” is no duration; write 150ms or 2s.")
+      throw ValidationError("“\(text)” isn't a duration; write 150ms or 2s.")
     }
     return duration
   }

@@ -4,6 +4,6 @@ struct SlowReader: Error, CustomStringConvertible {
   var limit: Int
 
   var description: String {
-    "\(limit) messages wait to be read: the stream ends here. Open it again to go on."
+    "\(limit) messages wait to be read: the stream ends here. Open it again to continue."
   }
 }

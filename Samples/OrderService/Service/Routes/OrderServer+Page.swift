@@ -33,7 +33,7 @@ extension OrderServer {
 
   private func mood(_ mood: ByteBuffer?) async throws -> Response {
     guard let provider else {
-      throw RequestError(.notFound, "no_control", "The payment provider is no fake.")
+      throw RequestError(.notFound, "no_control", "The payment provider isn't a fake.")
     }
     do {
       let (status, type, body) = try await provider.mood(mood)

@@ -66,7 +66,7 @@ extension OrderServer {
 
   /// Says that the store fails, if it does: what waits for a journal waits for that.
   private var trouble: String? {
-    desk.storeTrouble.map { "the store fails, and is tried again: \($0)" }
+    desk.storeTrouble.map { "the store fails, and is retried: \($0)" }
   }
 
   /// The operations of the first orders of the queue: a picture of thousands shows nothing.
@@ -89,7 +89,7 @@ extension OrderServer {
       lines += ["because: \(failure.reason)", failure.tree]
     }
     if case .stuck(_, let problems) = order.state {
-      lines += ["A person has to look at it:"] + problems.map { "  \($0)" }
+      lines += ["A person has to check it:"] + problems.map { "  \($0)" }
     }
     // A customer's name has no say in where lines begin, nor in what a terminal does.
     lines[0] = String(lines[0].map { $0.isNewline ? " " : $0 })

@@ -88,7 +88,7 @@ import Testing
       #expect(try await client.get(link).json["state"] as? String == "open")
       for path in ["\(link)/explain", "/operations.txt"] {
         let text = try await client.get(path).text
-        #expect(text.contains("the store fails, and is tried again: "), "\(text)")
+        #expect(text.contains("the store fails, and is retried: "), "\(text)")
       }
 
       try await Self.refuse(false, in: store)

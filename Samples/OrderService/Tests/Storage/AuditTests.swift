@@ -144,7 +144,7 @@ struct AuditTests {
     ),
     Fraud(
       sql: "UPDATE orders SET state = 'failed', failure = '\(cause)'",
-      mistake: "come to nothing, and is shipped"
+      mistake: "did not succeed, and is shipped"
     ),
     Fraud(
       sql: "UPDATE orders SET state = 'failed', failure = '\(noCause)'",
@@ -157,7 +157,7 @@ struct AuditTests {
     Fraud(sql: "UPDATE step SET value = replace(value, 450, 900)", mistake: "450 were charged"),
     Fraud(
       sql: "UPDATE orders SET state = 'frobnicated'",
-      mistake: "is “frobnicated”, which is no state"
+      mistake: "is “frobnicated”, which isn't a state"
     ),
     Fraud(sql: "UPDATE orders SET state = 'failed'", mistake: "is failed, and has no cause"),
     Fraud(
@@ -176,7 +176,7 @@ struct AuditTests {
     ),
     Fraud(
       sql: "UPDATE reservation SET orderID = 'x'",
-      mistake: "set aside for order x, which there isn't"
+      mistake: "set aside for order x, which doesn't exist"
     ),
     Fraud(sql: "DELETE FROM item", mistake: "“tea” is set aside, and the shop doesn't have it"),
   ])
@@ -195,8 +195,8 @@ struct AuditTests {
 
   /// What the ledger says after the charge of 450 EUR, and what the audit says about it.
   @Test(arguments: [
-    ("refunded", 1, "EUR", "has charged 450 EUR for “1”, and given back 1 EUR."),
-    ("refunded", 450, "USD", "has charged 450 EUR for “1”, and given back 450 USD."),
+    ("refunded", 1, "EUR", "has charged 450 EUR for “1”, and refunded 1 EUR."),
+    ("refunded", 450, "USD", "has charged 450 EUR for “1”, and refunded 450 USD."),
     ("charged", 450, "USD", "costs 450 EUR, and 450 USD were charged."),
   ])
   func `finds what was given back or charged otherwise`(
@@ -228,7 +228,7 @@ struct AuditTests {
   @Test func `finds a charge that was given back twice`() async throws {
     try await prepare()
     let audit = try await audit(charge("charged"), charge("refunded"), charge("refunded"))
-    #expect(audit.mistakes.contains("The provider has given back 2 times for “\(id)”."))
+    #expect(audit.mistakes.contains("The provider has refunded 2 times for “\(id)”."))
   }
 
   @Test func `needs a database that there is`() async throws {

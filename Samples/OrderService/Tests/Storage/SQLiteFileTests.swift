@@ -118,11 +118,11 @@ struct SQLiteFileTests {
     #expect(reason(folder) == "it is a folder; give a file in it")
     #expect(reason("\(folder)/no/x.sqlite") == "there is no folder “\(folder)/no/”")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == before)
-    #expect(reason("/dev/null") == "it is a device or a pipe, and no file")
+    #expect(reason("/dev/null") == "it is a device or a pipe, and not a file")
     #expect(!FileManager.default.fileExists(atPath: "/dev/null-program"))
     let text = database.folder.appending(path: "text.sqlite")
     try Data("no database, and long enough".utf8).write(to: text)
-    #expect(reason(text.path) == "it is no SQLite database")
+    #expect(reason(text.path) == "it isn't an SQLite database")
     let other = database.folder.appending(path: "other.sqlite").path
     try DatabaseQueue(path: other).write { try $0.execute(sql: "CREATE TABLE mine (x)") }
     #expect(reason(other) == "it is the database of another program")

@@ -52,7 +52,7 @@ struct NameCheck {
     return step.needs.compactMap { need in
       guard let number = numbers[need.base] else {
         findings.add(
-          "the step ‘\(step.id.text)’ needs ‘\(need.text.excerpt())’, which there is not",
+          "the step ‘\(step.id.text)’ needs ‘\(need.text.excerpt())’, which doesn’t exist",
           at: need.place,
           help: helpToQuote(need, of: step) ?? help(for: need.text)
         )

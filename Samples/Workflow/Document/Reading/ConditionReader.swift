@@ -92,7 +92,7 @@ struct ConditionReader {
   private func isVariable(_ name: Named) -> Bool {
     if ShellQuoting.isName(name.text) { return true }
     findings.add(
-      "‘\(name.text.excerpt())’ is no name of a variable",
+      "‘\(name.text.excerpt())’ can’t be the name of a variable",
       at: name.place,
       help: "names have letters, digits and ‘_’, and begin with no digit"
     )

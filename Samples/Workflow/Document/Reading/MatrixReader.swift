@@ -82,7 +82,7 @@ struct MatrixReader {
       let values = names.compactMap { name in byName[name].flatMap { value($0, axis: name) } }
       guard values.count == names.count else { continue }
       if combinations.contains(values) {
-        findings.add("the combination is there twice", at: node.place)
+        findings.add("the combination occurs twice", at: node.place)
         continue
       }
       combinations.append(values)
@@ -94,7 +94,7 @@ struct MatrixReader {
   private func isName(_ entry: YAMLEntry) -> Bool {
     if TemplateParser.isName(entry.key) { return true }
     findings.add(
-      "‘\(entry.key.excerpt())’ is no name of an axis",
+      "‘\(entry.key.excerpt())’ can’t be the name of an axis",
       at: entry.place,
       help: "names have letters, digits, ‘-’ and ‘_’"
     )

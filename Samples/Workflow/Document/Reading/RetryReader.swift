@@ -41,7 +41,7 @@ struct RetryReader {
     return fields.value(node, "‘backoff’") { (text) throws(ValueProblem) in
       if let backoff = RetryRule.Backoff(rawValue: text) { return backoff }
       throw ValueProblem(
-        "‘backoff’ is no ‘\(text.excerpt())’",
+        "‘backoff’ can’t be ‘\(text.excerpt())’",
         help: NearestName.help(for: text, among: names) ?? "it is \(FieldReader.list(names))"
       )
     }

@@ -199,7 +199,7 @@ struct StepReader {
     guard isPlain(name) else { return nil }
     guard let shell = Shell.posix(named: name.text) else {
       findings.add(
-        "‘\(name.text.excerpt())’ is no shell that is known to have the options ‘-e’ and ‘-u’",
+        "‘\(name.text.excerpt())’ isn’t a shell that is known to have the options ‘-e’ and ‘-u’",
         at: name.place,
         help: "name one of \(FieldReader.list(Shell.posixNames)), or write a list with the "
           + "arguments before the script, like ‘[python3, -c]’"
@@ -234,7 +234,7 @@ struct StepReader {
     return fields.texts(node, "‘outputs’").filter { name in
       guard TemplateParser.isName(name.text) else {
         findings.add(
-          "‘\(name.text.excerpt())’ is no name of an output",
+          "‘\(name.text.excerpt())’ can’t be the name of an output",
           at: name.place,
           help: "names have letters, digits, ‘-’ and ‘_’"
         )

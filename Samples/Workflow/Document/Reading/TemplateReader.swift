@@ -96,7 +96,7 @@ struct TemplateReader {
     for entry in fields.entries(of: node, "‘env’", example: "‘env: {CI: yes}’") {
       if !ShellQuoting.isName(entry.key) {
         fields.findings.add(
-          "‘\(entry.key.excerpt())’ is no name of a variable",
+          "‘\(entry.key.excerpt())’ can’t be the name of a variable",
           at: entry.place,
           help: "names have letters, digits and ‘_’, and begin with no digit"
         )

@@ -71,7 +71,7 @@ struct WorkflowReader {
     for entry in fields.entries(of: node, "‘parameters’", example: "‘parameters: {version: 1.0}’") {
       guard TemplateParser.isName(entry.key) else {
         findings.add(
-          "‘\(entry.key.excerpt())’ is no name of a parameter",
+          "‘\(entry.key.excerpt())’ can’t be the name of a parameter",
           at: entry.place,
           help: "names have letters, digits, ‘-’ and ‘_’"
         )
@@ -88,7 +88,7 @@ struct WorkflowReader {
     fields.texts(node, "‘secrets’").compactMap { name in
       if ShellQuoting.isName(name.text) { return name.text }
       findings.add(
-        "‘\(name.text.excerpt())’ is no name of a variable",
+        "‘\(name.text.excerpt())’ can’t be the name of a variable",
         at: name.place,
         help: "‘secrets’ names variables whose values aren’t shown, like ‘secrets: [API_TOKEN]’"
       )

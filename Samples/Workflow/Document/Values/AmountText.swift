@@ -20,7 +20,7 @@ enum AmountText {
     if text.hasPrefix("-") { throw ValueProblem("the amount \(quoted) is negative") }
     var rest = text[...]
     guard let number = DecimalNumber(takenFrom: &rest) else {
-      throw ValueProblem("\(quoted) is no amount", help: "amounts are like ‘4’ or ‘2GiB’")
+      throw ValueProblem("\(quoted) isn’t an amount", help: "amounts are like ‘4’ or ‘2GiB’")
     }
     if rest.isEmpty {
       return ResourceAmount(try count(text, of: "an amount"), .count)
@@ -29,7 +29,7 @@ enum AmountText {
     guard let unit = units[rest.lowercased()] else {
       let names = ["KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB"]
       throw ValueProblem(
-        "\(quoted) is no amount: there is no unit ‘\(rest.excerpt(20))’",
+        "\(quoted) isn’t an amount: there is no unit ‘\(rest.excerpt(20))’",
         help: NearestName.help(for: String(rest), among: names)
           ?? "units are KiB, MiB, GiB, TiB, KB, MB, GB, TB and B"
       )

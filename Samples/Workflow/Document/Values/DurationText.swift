@@ -35,18 +35,18 @@ package enum DurationText {
       let name = String(rest.prefix { $0.isLetter })
       rest = rest.dropFirst(name.count)
       guard let number else {
-        throw ValueProblem("\(quoted) is no time", help: "times are like ‘90s’, ‘10m’ or ‘1h30m’")
+        throw ValueProblem("\(quoted) isn’t a time", help: "times are like ‘90s’, ‘10m’ or ‘1h30m’")
       }
       guard let unit = units.first(where: { $0.name == name })?.nanoseconds else {
         let other = otherNames[name.lowercased()] ?? NearestName.nearest(to: name, among: ["ms"])
         throw ValueProblem(
           name.isEmpty
-            ? "\(quoted) is no time" : "a time has no unit ‘\(name.excerpt(20))’",
+            ? "\(quoted) isn’t a time" : "a time has no unit ‘\(name.excerpt(20))’",
           help: other.map { "did you mean ‘\($0)’?" } ?? "units are ms, s, m, h and d"
         )
       }
       guard unit < lastUnit else {
-        throw ValueProblem("\(quoted) is no time", help: "units go from large to small: ‘1h30m’")
+        throw ValueProblem("\(quoted) isn’t a time", help: "units go from large to small: ‘1h30m’")
       }
       lastUnit = unit
       guard let nanoseconds = number.times(unit), nanoseconds <= limit - sum else {

@@ -84,7 +84,7 @@ struct OutcomeParser {
       let other = ["success": "succeeded", "failure": "failed", "canceled": "cancelled"][name]
       throw fail(
         name.isEmpty
-          ? "an outcome is expected here, not ‘\(word)’" : "‘\(name.excerpt())’ is no outcome",
+          ? "an outcome is expected here, not ‘\(word)’" : "‘\(name.excerpt())’ isn’t an outcome",
         at: start,
         help: (other.map { "did you mean ‘\($0)’?" } ?? NearestName.help(for: name, among: names))
           ?? "outcomes are \(names.map { "\($0)(STEP)" }.joined(separator: ", "))"

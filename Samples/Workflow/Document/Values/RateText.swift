@@ -14,7 +14,7 @@ enum RateText {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2 else {
       throw ValueProblem(
-        "‘\(text.excerpt())’ is no rate",
+        "‘\(text.excerpt())’ isn’t a rate",
         help: "rates are like ‘10/min’ or ‘1/30s’"
       )
     }
@@ -26,7 +26,7 @@ enum RateText {
     if let duration = names[time] { return (count, duration) }
     if !time.utf8.contains(where: { 0x30...0x39 ~= $0 }) {
       throw ValueProblem(
-        "‘\(time.excerpt())’ is no time of a rate",
+        "‘\(time.excerpt())’ isn’t a time of a rate",
         help: NearestName.help(for: time, among: ["sec", "min", "hour", "day"])
           ?? "rates are like ‘10/min’ or ‘1/30s’"
       )

@@ -99,38 +99,38 @@ struct TemplateParser {
     case "": fail("the place is empty", help: "like ‘${{ matrix.os }}’")
     case "matrix":
       guard words.count == 2, Self.isName(words[1]) else {
-        return fail("\(quoted) is no value of the matrix", help: "like ‘matrix.os’")
+        return fail("\(quoted) isn’t a value of the matrix", help: "like ‘matrix.os’")
       }
       parts.append(.matrix(words[1]))
       numbers.append(number)
     case "env":
       guard words.count == 2, ShellQuoting.isName(words[1]) else {
-        return fail("\(quoted) is no variable", help: "like ‘env.HOME’")
+        return fail("\(quoted) isn’t a variable", help: "like ‘env.HOME’")
       }
       parts.append(.environment(words[1]))
       numbers.append(number)
     case "steps":
       let step = words.dropFirst().dropLast().joined(separator: ".")
       guard words.count >= 3, !step.isEmpty, let name = words.last, Self.isName(name) else {
-        return fail("\(quoted) is no output of a step", help: "like ‘steps.build.version’")
+        return fail("\(quoted) isn’t an output of a step", help: "like ‘steps.build.version’")
       }
       parts.append(.output(step: step, name: name))
       numbers.append(number)
     case "parameters":
       guard words.count == 2, Self.isName(words[1]) else {
-        return fail("\(quoted) is no parameter", help: "like ‘parameters.version’")
+        return fail("\(quoted) isn’t a parameter", help: "like ‘parameters.version’")
       }
       parts.append(.parameter(words[1]))
       numbers.append(number)
     case "run":
       guard words == ["run", "id"] else {
-        return fail("\(quoted) is nothing that a run has", help: "did you mean ‘run.id’?")
+        return fail("\(quoted) isn’t a value of a run", help: "did you mean ‘run.id’?")
       }
       parts.append(.run)
       numbers.append(number)
     default:
       fail(
-        "\(quoted) is no value",
+        "\(quoted) isn’t a value",
         help: NearestName.help(
           for: words[0],
           among: ["matrix", "env", "steps", "parameters", "run"]

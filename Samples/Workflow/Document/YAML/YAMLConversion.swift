@@ -79,7 +79,7 @@ struct YAMLConversion {
       if name == "<<", isPlain {
         merged += entriesToMerge(value)
       } else if let first = places[name] {
-        add("the key ‘\(name)’ is there twice; first in line \(first.line)", at: key.place)
+        add("the key ‘\(name)’ occurs twice; first in line \(first.line)", at: key.place)
       } else {
         places[name] = key.place
         entries.append(YAMLEntry(key: name, place: key.place, value: value))

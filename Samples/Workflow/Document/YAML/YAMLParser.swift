@@ -59,7 +59,7 @@ enum YAMLParser {
         let place = Place(line: context.mark.line, column: context.mark.column)
         if disguise.hideKey(at: place) { continue }
         let name = disguise.original(names.first ?? "")
-        let message = "the key ‘\(name)’ is there twice"
+        let message = "the key ‘\(name)’ occurs twice"
         return Parsed(mistakes: [
           Diagnostic(line: place.line, column: place.column, message: message)
         ])
@@ -69,7 +69,7 @@ enum YAMLParser {
         return Parsed(mistakes: [Diagnostic(line: nil, column: nil, message: "\(error)")])
       }
     }
-    let message = "more than \(repetitions) keys are there twice"
+    let message = "more than \(repetitions) keys occur twice"
     return Parsed(mistakes: [Diagnostic(line: nil, column: nil, message: message)])
   }
 }

@@ -74,15 +74,15 @@ enum YAMLProblem {
     "did not find expected '-' indicator": (
       "another ‘- ’ is expected here", "align it with those above it"
     ),
-    "did not find expected ',' or ']'": ("a list in [ ] goes on with ‘,’ or ends with ‘]’", nil),
+    "did not find expected ',' or ']'": ("a list in [ ] continues with ‘,’ or ends with ‘]’", nil),
     "did not find expected ',' or '}'": (
-      "keys with values in { } go on with ‘,’ or end with ‘}’", nil
+      "keys with values in { } continue with ‘,’ or end with ‘}’", nil
     ),
     "found character that cannot start any token": ("", "put the text in quotes"),
     "found unexpected end of stream": ("the file ends too early", nil),
     "did not find expected node content": ("a value is expected here", nil),
     "did not find expected <document start>": (
-      "the text goes on here, but what is above it has ended",
+      "the text continues here, but what is above it has ended",
       "align it with what is above it"
     ),
     "block sequence entries are not allowed in this context": (
@@ -95,14 +95,14 @@ enum YAMLProblem {
       "a second document begins here", "a file has one workflow: remove the ‘---’"
     ),
     "found unknown escape character": (
-      "this is no escape of a text in double quotes",
+      "this isn’t an escape of a text in double quotes",
       "write the backslash twice, or use single quotes"
     ),
     "Maximum nesting level reached, set with yaml_set_max_nest_level())": (
       "values are nested too deep", nil
     ),
     "did not find expected whitespace or line break": (
-      "a name of a tag or anchor goes on with what it can’t have", nil
+      "a name of a tag or anchor continues with a character that it can’t have", nil
     ),
     "did not find expected comment or line break": (
       "the line ends after ‘|’ and ‘>’", "put a text that begins with them in quotes"

@@ -8,7 +8,7 @@ import WorkflowRunner
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Find the mistakes in files, all at once, and run nothing.",
+    abstract: "Find all mistakes in files, and run nothing.",
     discussion: """
       It says as well with which shell and options the scripts run. Mistakes are printed as compilers print them, so that editors find their lines. There is a \
       warning, and no mistake, where a value gets into the program of a second shell: sh -c "ls ${{ … \

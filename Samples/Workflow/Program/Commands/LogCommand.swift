@@ -122,7 +122,7 @@ private struct FollowedLog {
       throw Complaint(
         .failure,
         "the program that ran “\(step)” has ended, and the step hadn't: "
-          + "“workflow resume \(record.name)” goes on"
+          + "“workflow resume \(record.name)” continues"
       )
     }
   }

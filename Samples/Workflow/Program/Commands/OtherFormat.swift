@@ -9,7 +9,7 @@ struct OtherFormat {
   /// Whether the file says what is to be run.
   var isRunnable: Bool { name != Self.noJSON }
 
-  private static let noJSON = "file that is no JSON"
+  private static let noJSON = "file that isn't JSON"
 
   /// Recognizes a file; nil if it may be an instance of WfCommons.
   init?(of bytes: Data, named path: String) {

@@ -64,7 +64,7 @@ struct PruneCommand: AsyncParsableCommand {
       if !leftovers.isEmpty {
         let steps = leftovers.joined(separator: ", ")
         try stream.send(
-          "\(name) stays, because processes of it go on (\(steps)); resume ends them\n"
+          "\(name) stays, because its processes keep running (\(steps)); resume ends them\n"
         )
         continue
       }

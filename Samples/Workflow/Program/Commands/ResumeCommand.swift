@@ -27,7 +27,7 @@ struct ResumeCommand: AsyncParsableCommand {
         workflow resume last --accept-changes
             Go on with the file as it is now; says what differs.
         workflow resume last --accept-failed-rollbacks
-            Go on after you have undone by hand what a rollback couldn't.
+            Continue after you have undone manually what a rollback couldn't.
       """
   )
 
@@ -105,7 +105,7 @@ struct ResumeCommand: AsyncParsableCommand {
       return try WorkflowSource(file)
     }
     if let file {
-      let notice = "“\(file)” is gone; the run goes on with its copy, \(record.workflowFile)"
+      let notice = "“\(file)” is gone; the run continues with its copy, \(record.workflowFile)"
       try? StandardStream.error.send("workflow: \(notice)\n")
     }
     return try WorkflowSource(record.workflowFile, name: record.workflowName)
@@ -127,7 +127,7 @@ struct ResumeCommand: AsyncParsableCommand {
     let more = differences.count > 20 ? "\n  … and \(differences.count - 20) more" : ""
     let file = "\(source.path) was changed since \(record.name) began:\n\(list)\(more)"
     if !acceptChanges {
-      let hint = "with --accept-changes it goes on with what is there now"
+      let hint = "with --accept-changes it continues with the changed file"
       throw Complaint(.mistakes, "\(file)\n\(hint)")
     }
     let again = RunProgress(contents?.records ?? [], of: source.workflow).missingOutputs

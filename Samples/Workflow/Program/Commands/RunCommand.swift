@@ -117,8 +117,8 @@ struct RunCommand: AsyncParsableCommand {
     let steps = catalog.record(name).folder.leftoverSteps
     if steps.isEmpty { return }
     try? StandardStream.error.send(
-      "workflow: \(name) was cut off, and processes of it go on (\(steps.joined(separator: ", "))); "
-        + "“workflow resume \(name)\(catalog.place)” ends them and goes on with it\n"
+      "workflow: \(name) was cut off, and its processes keep running (\(steps.joined(separator: ", "))); "
+        + "“workflow resume \(name)\(catalog.place)” ends them and continues the run\n"
     )
   }
 
@@ -132,7 +132,7 @@ struct RunCommand: AsyncParsableCommand {
         "; did you mean “\($0)”?"
       }
       try? StandardStream.error.send(
-        "workflow: the secret “\(name)” is no variable that is set\(help ?? "")\n"
+        "workflow: the secret “\(name)” isn't a variable that is set\(help ?? "")\n"
       )
     }
   }

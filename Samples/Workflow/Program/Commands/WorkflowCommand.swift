@@ -14,7 +14,7 @@ import TerminalSupport
 
       EXAMPLES:
         workflow run release.yml
-            Run it. Ctrl-C ends it gracefully, a second one at once.
+            Run it. Ctrl-C ends it gracefully, a second one immediately.
         workflow resume last
             Go on with the newest run where it ended.
         workflow check release.yml
@@ -44,7 +44,7 @@ import TerminalSupport
 
       EXIT STATUS: 0 when all went well, 1 when steps failed, 2 when nothing ran because the file, \
       the run or its journal is not what it should be, 64 when the arguments are wrong, 130 when \
-      ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which kills the steps at once, 129 when \
+      ended with Ctrl-C, 143 by SIGTERM, 131 by SIGQUIT, which kills the steps immediately, 129 when \
       the terminal was closed. Colours can be switched off with NO_COLOR.
       """,
     version: "1.0.0",

@@ -67,7 +67,7 @@ struct WorkflowSource {
       workflow = try WorkflowFile.workflow(fromUTF8: bytes, name: name)
     } catch {
       if let other = OtherFormat(of: Data(bytes), named: path), other.isRunnable {
-        throw Complaint(.mistakes, "\(path) is a \(other.name), and no workflow: \(other.advice)")
+        throw Complaint(.mistakes, "\(path) is a \(other.name), not a workflow: \(other.advice)")
       }
       throw Complaint(mistakes: error, in: path)
     }

@@ -176,8 +176,8 @@ final class LiveDisplay: RunDisplay, @unchecked Sendable {
     bottom.withLock { bottom in
       if bottom.hasEnded { return }
       bottom.isPaused = true
-      let words = stopsSteps ? "stopped, and so are steps" : "stopped; steps that run go on"
-      say(StyledLine("⊘ ", .yellow) + StyledLine("\(words): “fg” lets all go on"))
+      let words = stopsSteps ? "stopped, and so are steps" : "stopped; running steps continue"
+      say(StyledLine("⊘ ", .yellow) + StyledLine("\(words): “fg” resumes all"))
       // What the shell writes from now on would be written over.
       redraw(&bottom.block, isLast: true)
     }

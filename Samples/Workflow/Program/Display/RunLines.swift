@@ -43,7 +43,7 @@ struct RunLines: Sendable {
     switch event.kind {
     case .runStarted(let run, let workflow, let steps, let isResumed):
       if detail == .failures { return [] }
-      let verb = isResumed ? "goes on" : "begins"
+      let verb = isResumed ? "continues" : "begins"
       return [
         StyledLine(workflow, .bold)
           + StyledLine(": \(steps.counted("step")), \(isResumed ? "" : "run ")\(run)")

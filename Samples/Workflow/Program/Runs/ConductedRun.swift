@@ -186,7 +186,7 @@ final class RunOutput: Sendable {
 
   func write(_ text: TerminalText) {
     if isClosed.withLock({ $0 }) { return }
-    var reason = "nobody reads the output any more"
+    var reason = "no program reads the output any more"
     do {
       try StandardStream.output.send(text)
       if StandardStream.output.hasReader { return }
@@ -199,7 +199,7 @@ final class RunOutput: Sendable {
     }
     if isFirst {
       try? StandardStream.error.send(
-        "workflow: \(reason); the run goes on, and its folder keeps all\n"
+        "workflow: \(reason); the run continues, and its folder keeps all\n"
       )
     }
   }

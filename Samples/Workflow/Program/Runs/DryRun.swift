@@ -13,7 +13,7 @@ struct DryRun {
     var lines = [
       StyledLine(workflow.name, .bold)
         + StyledLine(
-          ": \(steps.count.counted("step")), in an order in which they could run; conditions aren't looked at"
+          ": \(steps.count.counted("step")), in an order in which they could run; conditions aren't evaluated"
         )
     ]
     let fields = StepFields(workflow)

@@ -19,7 +19,7 @@ struct FileTime: Comparable {
   struct Failure: Error, CustomStringConvertible {
     let path: String
     let error: SystemCallError
-    var description: String { "\(path) can't be looked at: \(error)" }
+    var description: String { "\(path) can't be checked: \(error)" }
   }
 
   /// That there is no such file.

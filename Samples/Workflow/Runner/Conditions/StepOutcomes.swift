@@ -12,7 +12,7 @@ struct StepOutcomes: ImmediateCondition {
   func check(_ operation: AdvancedOperation) -> OperationConditionResult {
     if expression.holds(outcome) { return .satisfied }
     let ends = expression.steps.map { "‘\($0)’ \(outcome($0)?.words ?? "has not ended")" }
-    return .failed(ConditionProblem("the outcomes are others: \(ends.joined(separator: ", "))"))
+    return .failed(ConditionProblem("the outcomes are different: \(ends.joined(separator: ", "))"))
   }
 }
 

@@ -10,7 +10,7 @@ struct TakenUpFirst: OperationCondition {
   let gate: TakeUpGate
   let index: Int
 
-  var name: String { "what goes on" }
+  var name: String { "resumed steps first" }
 
   func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     gate.isOpen(for: index) ? .satisfied : nil

@@ -309,7 +309,7 @@ public final class LocalEngine: StepEngine {
     guard group.isThere else { return }
     report(
       .notice(
-        "its command has ended, and left processes behind that go on"
+        "its command has ended, and left processes behind that keep running"
           + (attempt.isInteractive ? "" : " (process group \(group.leader))")
       )
     )

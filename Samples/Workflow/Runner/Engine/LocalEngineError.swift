@@ -23,7 +23,7 @@ public enum LocalEngineError: Error, Equatable, CustomStringConvertible {
       "The first line of \(script) ends with a carriage return, so that its interpreter isn't found: "
         + "convert its line ends, as with “sed -i 's/\\r$//' \(script)”."
     case .interpreterNotFound(let script, let interpreter):
-      "The first line of \(script) names the interpreter \(interpreter), which there is not."
+      "The first line of \(script) names the interpreter \(interpreter), which doesn't exist."
     case .noWorkingDirectory(let path, let reason):
       "The command can't run in the folder \(path): \(reason)."
     case .noLog(let path, let reason): "The log \(path) can't be written: \(reason)."

@@ -27,7 +27,7 @@ package struct SystemCallError: Error, Equatable, CustomStringConvertible {
   /// What the system calls it, without a full stop.
   package var description: String {
     if isFullDisk { return Self.fullDisk }
-    if self == .noFile { return "it is a pipe, a device or a folder, and no file" }
+    if self == .noFile { return "it is a pipe, a device or a folder, and not a file" }
     return systemText
   }
 

@@ -18,7 +18,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         + "to \(JournalHeader.currentVersion)."
     case .inaccessible(let path, SystemCallError.fullDisk):
       "The journal \(path) can't be written: \(SystemCallError.fullDisk). When there is room "
-        + "again, “workflow resume” goes on with what isn't done."
+        + "again, “workflow resume” continues with the steps that aren't done."
     case .inaccessible(let path, let reason): "The journal \(path): \(reason)."
     }
   }

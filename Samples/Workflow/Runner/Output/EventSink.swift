@@ -238,7 +238,7 @@ final class EventSink: Sendable {
     if var tail {
       do throws(LogProblem) {
         if leavesRest, let end {
-          throw LogProblem(reason: "the run was to end at once", bytes: end - tail.offset)
+          throw LogProblem(reason: "the run was to end immediately", bytes: end - tail.offset)
         }
         if !leavesRest {
           hasMore = try tail.read(upTo: end) { line in

@@ -81,7 +81,7 @@ public struct EnvironmentFile {
   /// What is wrong with a value.
   private enum ValueFault: String, Error {
     case open = "its quotation mark is never closed"
-    case rest = "something stands behind its closing quotation mark"
+    case rest = "there is text after its closing quotation mark"
     case zero = "it has a character U+0000"
   }
 

@@ -44,11 +44,11 @@ public enum RunError: Error, Equatable, CustomStringConvertible {
     case .environmentFile(let name, let reason):
       "The ‘env-file’ \(name) can't be read: \(reason)."
     case .isRunning(let run):
-      "The run \(run) is going on in another process; “workflow explain” says what it waits for, and "
+      "The run \(run) is running in another process; “workflow explain” says what it waits for, and "
         + "Ctrl-C in its terminal ends it."
     case .workflowChanged(let run): "The workflow was changed since the run \(run) began."
     case .otherEngine(let engine, let step):
-      "Step ‘\(step)’ may still be going on with the engine ‘\(engine)’, which alone can find it: "
+      "Step ‘\(step)’ may still be running with the engine ‘\(engine)’, which alone can find it: "
         + "resume with “--engine \(engine)”."
     case .noStep(let id): "There is no step ‘\(id)’."
     case .noResource(let name, let step):

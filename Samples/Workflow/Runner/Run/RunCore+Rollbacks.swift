@@ -213,13 +213,13 @@ extension RunCore {
   private func accept(_ reason: String, _ step: String) {
     if options.acceptsFailedRollbacks {
       append(.rolledBack(step: step), synced: true)
-      send(.notice(step: step, "the run goes on although it could not be undone: \(reason)"))
+      send(.notice(step: step, "the run continues although it could not be undone: \(reason)"))
     } else {
       let log = folder.logFile(of: step)
       rollbackFailed(
         step,
         "\(reason) (\(log)); nothing runs before it has been undone: resume again when the cause is "
-          + "gone, or with --accept-failed-rollbacks when you have undone it by hand"
+          + "gone, or with --accept-failed-rollbacks when you have undone it manually"
       )
       cancel(because: "“\(step)” could not be undone")
     }

@@ -62,7 +62,7 @@ enum RunWords {
     let more = steps.count > 10 ? " and \(steps.count - 10) more" : ""
     let verb = steps.count == 1 ? "was" : "were"
     return "\(names)\(more) \(verb) not undone, because the run was killed: “workflow resume” "
-      + "goes on with what is there, and undoes it if that run fails or is ended by one signal"
+      + "continues with their results, and undoes them if that run fails or is ended by one signal"
   }
 
   /// Why an attempt failed, on one line.

@@ -36,7 +36,7 @@ public enum OutputProblem: Error, Equatable, CustomStringConvertible {
         + "U+0000, which no command can be given"
     case .missing(let name):
       "it did not write ‘\(name)=…’ to $WORKFLOW_OUTPUT, although that is among its ‘outputs’"
-    case .noText: "its outputs ($WORKFLOW_OUTPUT) are no text in UTF-8"
+    case .noText: "its outputs ($WORKFLOW_OUTPUT) aren't text in UTF-8"
     case .tooLarge(let bytes):
       "its outputs ($WORKFLOW_OUTPUT) have \(bytes) bytes, more than \(StepOutputs.limit)"
     case .unreadable(let reason): "its outputs ($WORKFLOW_OUTPUT) can't be read: \(reason)"

@@ -176,7 +176,7 @@ import Testing
     #expect(end.output.contains("m │ ********\n"), "\(end)")
     #expect(
       end.errors
-        == "workflow: the secret “TOKNE” is no variable that is set; did you mean “TOKEN”?\n"
+        == "workflow: the secret “TOKNE” isn't a variable that is set; did you mean “TOKEN”?\n"
     )
     let run = ".workflow/runs/\(try place.runs[0])"
     for file in ["events.jsonl", "journal", "logs/m.log"] {
@@ -275,7 +275,9 @@ import Testing
     #expect(place.has(".workflow/runs/\(name)"))
     try place.write("steps: [{id: a, command: 'true'}]\n")
     let end = try place.run("run", "w.yml")
-    #expect(end.errors.hasPrefix("workflow: \(name) was cut off, and processes of it go on (a); "))
+    #expect(
+      end.errors.hasPrefix("workflow: \(name) was cut off, and its processes keep running (a); ")
+    )
     #expect(end.status == 0)
   }
   #endif
@@ -333,7 +335,7 @@ import Testing
     ("ci.yml", "on: push\njobs:\n  a: {}\n", "workflow of GitHub Actions", "‘if’ is ‘when’"),
     ("Snakefile", "rule a:\n    output: \"x\"\n", "Snakefile", "wildcards are a ‘matrix’"),
     ("Makefile", "a: b\n\tcc b\n", "Makefile", "‘needs’"),
-    ("x.txt", "hello\n", "file that is no JSON", "WfCommons"),
+    ("x.txt", "hello\n", "file that isn't JSON", "WfCommons"),
   ])
   func `says of files of others how to write them`(
     _ name: String,
@@ -347,7 +349,7 @@ import Testing
     #expect(end.errors.hasPrefix("workflow: \(name) is a \(what), which can't be imported: "))
     let run = try place.run("run", name)
     #expect(run.status == 2)
-    #expect(run.errors.contains("is a \(what), and no workflow") == !what.contains("JSON"))
+    #expect(run.errors.contains("is a \(what), not a workflow") == !what.contains("JSON"))
     #expect(end.errors.contains(advice))
   }
 

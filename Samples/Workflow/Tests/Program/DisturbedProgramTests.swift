@@ -114,7 +114,7 @@ import Darwin
     #expect(runs.contains("  running  0 of 2  "))
     let other = try place.run("resume", "last")
     #expect(other.status == 2)
-    #expect(other.errors.contains("is going on in another process"))
+    #expect(other.errors.contains("is running in another process"))
     // Who was refused took nothing from the one that runs it.
     #expect(try place.run("explain", "last", "later").output.hasPrefix("later waits for slow\n"))
     kill(process.processIdentifier, SIGKILL)
@@ -164,14 +164,14 @@ import Darwin
     )
     let end = try place.run("run", "w.yml")
     #expect(end.status == 1)
-    #expect(end.output.contains("it is a pipe, a device or a folder, and no file"))
+    #expect(end.output.contains("it is a pipe, a device or a folder, and not a file"))
     let journal = ".workflow/runs/\(try #require(place.runs.last))/journal"
     let path = place.url.appending(path: journal).path(percentEncoded: false)
     try FileManager.default.removeItem(atPath: path)
     mkfifo(path, 0o600)
     let resumed = try place.run("resume", "last")
     #expect(resumed.status == 2)
-    #expect(resumed.errors.contains("it is a pipe, a device or a folder, and no file"))
+    #expect(resumed.errors.contains("it is a pipe, a device or a folder, and not a file"))
   }
 
   @Test func `writes its logs and events to no pipe, and reads none`() throws {
@@ -188,7 +188,7 @@ import Darwin
     #expect(resumed.status == 1)
     #expect(
       resumed.output.contains(
-        "logs/a.log can't be written: it is a pipe, a device or a folder, and no file"
+        "logs/a.log can't be written: it is a pipe, a device or a folder, and not a file"
       )
     )
     #expect(try place.run("explain", "last", "a").status == 0)
@@ -328,8 +328,8 @@ import Darwin
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
     #expect(
-      text == "workflow: nobody reads the output any more; the run goes on, and its folder keeps "
-        + "all\n"
+      text == "workflow: no program reads the output any more; the run continues, and its folder "
+        + "keeps all\n"
     )
     #expect(place.has("done"))
   }

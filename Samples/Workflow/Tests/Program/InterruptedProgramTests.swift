@@ -73,7 +73,7 @@ import Darwin
     #expect(
       lines.contains { line in
         line.hasPrefix("⚠ flood  ")
-          && line.hasSuffix("/flood.log are not shown: the run was to end at once")
+          && line.hasSuffix("/flood.log are not shown: the run was to end immediately")
       },
       "\(lines.suffix(5))"
     )
@@ -201,7 +201,7 @@ import Darwin
     try place.write("steps: [{id: a, command: \"true\"}]\n")
     let other = try place.run("resume", "last", "--accept-changes")
     #expect(other.status == 2)
-    #expect(other.errors.contains("is going on in another process"))
+    #expect(other.errors.contains("is running in another process"))
     #expect(try place.read("\(run)/workflow.yml") == before)
     kill(program.process.processIdentifier, SIGKILL)
     program.process.waitUntilExit()

@@ -48,7 +48,7 @@ import WorkflowRunner
         .ended(step: "b", done),
         .started(step: "c", attempt: 1, node: nil),
         .ended(step: "c", StepEnd(outcome: .succeeded, attempts: 1, duration: .seconds(60)))
-      ) == ["release: 3 steps, r-1 goes on", "↷ 2 steps were done before", "✓ c  1 min"]
+      ) == ["release: 3 steps, r-1 continues", "↷ 2 steps were done before", "✓ c  1 min"]
     )
   }
 

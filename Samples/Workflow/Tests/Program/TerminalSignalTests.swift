@@ -235,7 +235,7 @@ import Musl
     let stopped = terminal.wait(for: "\nthe shell has it: 148")
     try waitForStop()
     for left in ["▸", "┄", "two for one"] { #expect(!stopped.text.contains(left)) }
-    #expect(stopped.text.contains("\n⊘ stopped, and so are steps: “fg” lets all go on\n"))
+    #expect(stopped.text.contains("\n⊘ stopped, and so are steps: “fg” resumes all\n"))
     terminal.type("what the shell gets\n")
     terminal.wait(for: "▸ one")
     try place.write("", to: "a")

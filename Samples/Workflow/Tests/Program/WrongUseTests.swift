@@ -263,7 +263,7 @@ import WorkflowRunner
   @Test func `says how times and folders are written`() throws {
     for (arguments, help) in [
       (["--grace-period", "5"], "the time ‘5’ has no unit; seconds are ‘5s’"),
-      (["--grace-period", "soon"], "‘soon’ is no time; times are like ‘90s’, ‘10m’ or ‘1h30m’"),
+      (["--grace-period", "soon"], "‘soon’ isn’t a time; times are like ‘90s’, ‘10m’ or ‘1h30m’"),
       (["--grace-period", "999999999h"], "at most 1000d"),
       (["--jobs", "\(Int.max)"], "--jobs needs a number from 1 to 1000000"),
       (["--runs-folder", ""], "--runs-folder needs the name of a folder"),

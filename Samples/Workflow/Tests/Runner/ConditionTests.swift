@@ -188,7 +188,7 @@ import Glibc
     #expect(await answer(holds(.and(failed, .not(succeeded)))) == "holds")
     #expect(
       await answer(holds(.and(failed, succeeded)))
-        == "the outcomes are others: ‘a’ failed, ‘b’ was skipped"
+        == "the outcomes are different: ‘a’ failed, ‘b’ was skipped"
     )
   }
 

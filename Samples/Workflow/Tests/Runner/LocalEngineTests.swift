@@ -265,7 +265,7 @@ import Glibc
     #expect(
       reports.all.last
         == .notice(
-          "its command has ended, and left processes behind that go on (process group \(process))"
+          "its command has ended, and left processes behind that keep running (process group \(process))"
         )
     )
     try folder.write("", to: "go")

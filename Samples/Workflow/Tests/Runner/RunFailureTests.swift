@@ -61,7 +61,7 @@ import WorkflowDocument
     let end = try run.end()
     #expect(run.engine.begins == ["a", "report"])
     #expect((end.succeeded, end.failed, end.skipped) == (1, 1, 1))
-    #expect(run.events.ends["thanks"]?.reason == "the outcomes are others: ‘a’ failed")
+    #expect(run.events.ends["thanks"]?.reason == "the outcomes are different: ‘a’ failed")
   }
 
   @Test func `A skipped step counts as done for those that need it`() throws {

@@ -74,9 +74,9 @@ import WorkflowWfCommons
   }
 
   @Test(arguments: [
-    ("", "the file is no JSON: it ends in the middle of something"),
-    ("{", "the file is no JSON: it ends in the middle of something"),
-    ("{\"name\": 1,\n  tru}", "the file is no JSON at line 2, column 3: invalid value"),
+    ("", "the file isn’t JSON: it ends in the middle of something"),
+    ("{", "the file isn’t JSON: it ends in the middle of something"),
+    ("{\"name\": 1,\n  tru}", "the file isn’t JSON at line 2, column 3: invalid value"),
     (
       #"{"workflow": {"tasks": [{"name": "a", "runtime": 1e308}]}}"#,
       "the task ‘a’ took 1e+308 seconds, which is more than 30 years"
@@ -109,7 +109,7 @@ import WorkflowWfCommons
     ),
     (
       #"{"workflow": {"tasks": [{"name": "a", "runtime": 1, "parents": ["x"]}]}}"#,
-      "the task ‘a’ has the parent ‘x’, which there is not"
+      "the task ‘a’ has the parent ‘x’, which doesn’t exist"
     ),
     (
       """

@@ -12,7 +12,7 @@ import Testing
         - {id: ship, command: x, needs: [build, test, build, packaging]}
       """,
       """
-      f.yml:3:35: error: the step ‘test’ needs ‘biuld’, which there is not
+      f.yml:3:35: error: the step ‘test’ needs ‘biuld’, which doesn’t exist
        3 |   - {id: test, command: x, needs: biuld}
          |                                   ^
          help: did you mean ‘build’?
@@ -21,7 +21,7 @@ import Testing
        4 |   - {id: ship, command: x, needs: [build, test, build, packaging]}
          |                                                 ^
 
-      f.yml:4:56: error: the step ‘ship’ needs ‘packaging’, which there is not
+      f.yml:4:56: error: the step ‘ship’ needs ‘packaging’, which doesn’t exist
        4 |   - {id: ship, command: x, needs: [build, test, build, packaging]}
          |                                                        ^
       """
@@ -142,7 +142,7 @@ import Testing
         - {id: ship, command: x, needs: [test@linux,arm]}
       """,
       """
-      f.yml:3:47: error: the step ‘ship’ needs ‘arm’, which there is not
+      f.yml:3:47: error: the step ‘ship’ needs ‘arm’, which doesn’t exist
        3 |   - {id: ship, command: x, needs: [test@linux,arm]}
          |                                               ^
          help: a combination is put in quotes: ‘"test@linux,arm"’
@@ -239,7 +239,7 @@ import Testing
             echo ${{ steps.build }} ${{ env.a-b }} ${{ env.A
       """,
       """
-      f.yml:4:29: error: ‘matirx.os’ is no value
+      f.yml:4:29: error: ‘matirx.os’ isn’t a value
        4 |       echo ${{ env.A }} ${{ matirx.os }}
          |                             ^
          help: did you mean ‘matrix’?
@@ -249,17 +249,17 @@ import Testing
          |                ^
          help: like ‘${{ matrix.os }}’
 
-      f.yml:5:23: error: ‘run.name’ is nothing that a run has
+      f.yml:5:23: error: ‘run.name’ isn’t a value of a run
        5 |       echo ${{ }} ${{ run.name }}
          |                       ^
          help: did you mean ‘run.id’?
 
-      f.yml:6:16: error: ‘steps.build’ is no output of a step
+      f.yml:6:16: error: ‘steps.build’ isn’t an output of a step
        6 |       echo ${{ steps.build }} ${{ env.a-b }} ${{ env.A
          |                ^
          help: like ‘steps.build.version’
 
-      f.yml:6:35: error: ‘env.a-b’ is no variable
+      f.yml:6:35: error: ‘env.a-b’ isn’t a variable
        6 |       echo ${{ steps.build }} ${{ env.a-b }} ${{ env.A
          |                                   ^
          help: like ‘env.HOME’
@@ -380,7 +380,7 @@ import Testing
       "an outcome that there is not",
       "failed(test) || success(build)",
       """
-      f.yml:9:32: error: ‘success’ is no outcome
+      f.yml:9:32: error: ‘success’ isn’t an outcome
        9 |       outcome: failed(test) || success(build)
          |                                ^
          help: did you mean ‘succeeded’?

@@ -130,7 +130,7 @@ import Testing
        1 | defaults: {shell: "${{ env.SHELL }}"}
          |                   ^
 
-      f.yml:3:32: error: ‘fish’ is no shell that is known to have the options ‘-e’ and ‘-u’
+      f.yml:3:32: error: ‘fish’ isn’t a shell that is known to have the options ‘-e’ and ‘-u’
        3 |   - {id: a, command: x, shell: fish}
          |                                ^
          help: name one of ‘sh’, ‘bash’, ‘dash’, ‘ash’, ‘ksh’, ‘mksh’ and ‘zsh’, or write a list with \
@@ -239,7 +239,7 @@ import Testing
       "variables that no program can have",
       "steps:\n  - {id: a, command: x, env: {1A: x, WORKFLOW_RUN: y, B: [z]}}\n",
       """
-      f.yml:2:31: error: ‘1A’ is no name of a variable
+      f.yml:2:31: error: ‘1A’ can’t be the name of a variable
        2 |   - {id: a, command: x, env: {1A: x, WORKFLOW_RUN: y, B: [z]}}
          |                               ^
          help: names have letters, digits and ‘_’, and begin with no digit
@@ -257,7 +257,7 @@ import Testing
       "outputs that have no name",
       "steps:\n  - {id: a, command: x, outputs: [a b, c, c]}\n",
       """
-      f.yml:2:35: error: ‘a b’ is no name of an output
+      f.yml:2:35: error: ‘a b’ can’t be the name of an output
        2 |   - {id: a, command: x, outputs: [a b, c, c]}
          |                                   ^
          help: names have letters, digits, ‘-’ and ‘_’
@@ -290,7 +290,7 @@ import Testing
        5 |     require: {outcome: failed(b), env: 2X, exists: []}
          |               ^
 
-      f.yml:5:40: error: ‘2X’ is no name of a variable
+      f.yml:5:40: error: ‘2X’ can’t be the name of a variable
        5 |     require: {outcome: failed(b), env: 2X, exists: []}
          |                                        ^
          help: names have letters, digits and ‘_’, and begin with no digit

@@ -51,7 +51,7 @@ import WorkflowDocument
           command: x
       """,
       """
-      f.yml:4:12: error: a list in [ ] goes on with ‘,’ or ends with ‘]’
+      f.yml:4:12: error: a list in [ ] continues with ‘,’ or ends with ‘]’
        4 |     command: x
          |            ^
       """
@@ -70,7 +70,7 @@ import WorkflowDocument
       "a place without quotes inside of braces",
       "steps:\n  - {id: a, command: ${{ env.A }}}\n",
       """
-      f.yml:2:23: error: keys with values in { } go on with ‘,’ or end with ‘}’
+      f.yml:2:23: error: keys with values in { } continue with ‘,’ or end with ‘}’
        2 |   - {id: a, command: ${{ env.A }}}
          |                       ^
          help: inside { } and [ ], a text with ‘${{ … }}’ has to be in quotes
@@ -179,11 +179,11 @@ import WorkflowDocument
           command: z
       """,
       """
-      f.yml:4:5: error: the key ‘command’ is there twice; first in line 3
+      f.yml:4:5: error: the key ‘command’ occurs twice; first in line 3
        4 |     command: y
          |     ^
 
-      f.yml:6:23: error: the key ‘A’ is there twice; first in line 6
+      f.yml:6:23: error: the key ‘A’ occurs twice; first in line 6
        6 |     env: {A: 1, B: 2, A: 3}
          |                       ^
       """

@@ -32,7 +32,7 @@ import Testing
        4 |   - {id: c, command: x, timeout: -5s}
          |                                  ^
 
-      f.yml:5:34: error: ‘5 min’ is no time
+      f.yml:5:34: error: ‘5 min’ isn’t a time
        5 |   - {id: d, command: x, timeout: 5 min}
          |                                  ^
          help: units are ms, s, m, h and d
@@ -42,7 +42,7 @@ import Testing
          |                                  ^
          help: did you mean ‘m’?
 
-      f.yml:7:34: error: ‘30m1h’ is no time
+      f.yml:7:34: error: ‘30m1h’ isn’t a time
        7 |   - {id: f, command: x, timeout: 30m1h}
          |                                  ^
          help: units go from large to small: ‘1h30m’
@@ -52,7 +52,7 @@ import Testing
          |                                  ^
          help: at most 1000d
 
-      f.yml:9:34: error: ‘soon’ is no time
+      f.yml:9:34: error: ‘soon’ isn’t a time
        9 |   - {id: h, command: x, timeout: soon}
          |                                  ^
          help: times are like ‘90s’, ‘10m’ or ‘1h30m’
@@ -81,7 +81,7 @@ import Testing
        1 | resources: {cpu: 0, gpu: -1, disk: 1GIG, memory: 99999999TiB, net: 2.5, licence: 1e3}
          |                          ^
 
-      f.yml:1:36: error: ‘1GIG’ is no amount: there is no unit ‘GIG’
+      f.yml:1:36: error: ‘1GIG’ isn’t an amount: there is no unit ‘GIG’
        1 | resources: {cpu: 0, gpu: -1, disk: 1GIG, memory: 99999999TiB, net: 2.5, licence: 1e3}
          |                                    ^
          help: did you mean ‘GiB’?
@@ -94,7 +94,7 @@ import Testing
        1 | resources: {cpu: 0, gpu: -1, disk: 1GIG, memory: 99999999TiB, net: 2.5, licence: 1e3}
          |                                                                    ^
 
-      f.yml:1:82: error: ‘1e3’ is no amount: there is no unit ‘e3’
+      f.yml:1:82: error: ‘1e3’ isn’t an amount: there is no unit ‘e3’
        1 | resources: {cpu: 0, gpu: -1, disk: 1GIG, memory: 99999999TiB, net: 2.5, licence: 1e3}
          |                                                                                  ^
          help: units are KiB, MiB, GiB, TiB, KB, MB, GB, TB and B
@@ -122,7 +122,7 @@ import Testing
       "rates that are none",
       "steps:\n  - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}\n",
       """
-      f.yml:2:35: error: ‘10’ is no rate
+      f.yml:2:35: error: ‘10’ isn’t a rate
        2 |   - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}
          |                                   ^
          help: rates are like ‘10/min’ or ‘1/30s’
@@ -131,7 +131,7 @@ import Testing
        2 |   - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}
          |                                          ^
 
-      f.yml:2:52: error: ‘minit’ is no time of a rate
+      f.yml:2:52: error: ‘minit’ isn’t a time of a rate
        2 |   - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}
          |                                                    ^
          help: rates are like ‘10/min’ or ‘1/30s’
@@ -140,7 +140,7 @@ import Testing
        2 |   - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}
          |                                                                 ^
 
-      f.yml:2:74: error: ‘’ is no time of a rate
+      f.yml:2:74: error: ‘’ isn’t a time of a rate
        2 |   - {id: a, command: x, rate: {a: 10, b: 0/min, c: 10/minit, d: 1/0s, e: 10/}}
          |                                                                          ^
          help: rates are like ‘10/min’ or ‘1/30s’
@@ -233,7 +233,7 @@ import Testing
        6 |   - {id: e, command: x, retry: {attempts: 3, backof: linear, jitter: maybe}}
          |                                                                      ^
 
-      f.yml:7:55: error: ‘backoff’ is no ‘quadratic’
+      f.yml:7:55: error: ‘backoff’ can’t be ‘quadratic’
        7 |   - {id: f, command: x, retry: {attempts: 3, backoff: quadratic}}
          |                                                       ^
          help: it is ‘constant’, ‘linear’ and ‘exponential’
