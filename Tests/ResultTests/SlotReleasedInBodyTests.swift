@@ -528,7 +528,95 @@ private func releasing(
     #expect(queue.operationCount == 0)
   }
 
+  @Test(arguments: seeds)
+  func `a wait that another call covers becomes a cycle when that call takes the slot`(seed: UInt64)
+  {
+    let world = World(seed: seed, limit: 1)
+    let (queue, clock) = (world.queue, world.simulation.environment.clock)
+    let inner = Work("inner")
+    let outer = ResultOperation(name: "outer") {
+      async let upload: Void = releasingSlot { try await clock.sleep(for: .seconds(2)) }
+      try await clock.sleep(for: .seconds(1))
+      try await queue.run(inner)
+      try await upload
+    }
+    let filler = world.body("filler", seconds: 4)
+    world.run(outer, filler)
+    let cycle = outer.outcome?.failure?.first(OperationCycleError.self)
+    #expect(cycle?.path.map(\.name) == ["inner", "outer", "inner"])
+    #expect(cycle?.slotHolder?.name == "outer")
+    #expect(filler.kind == .succeeded)
+    #expect(queue.operationCount == 0)
+  }
+
+  @Test(arguments: seeds)
+  func `the next attempt has a slot even if a task of the attempt before has released it`(
+    seed: UInt64
+  ) {
+    let world = World(seed: seed, limit: 1)
+    let (clock, log) = (world.simulation.environment.clock, Log<String>())
+    let executor = world.simulation.environment.executor as? any TaskExecutor
+    @Sendable func note(_ event: String) { log.add("\(event) at \(clock.now.components.seconds)") }
+    let work = ResultOperation(name: "work", retry: .constant(.seconds(1)).attempts(2)) {
+      if AdvancedOperation.current?.attempt == 1 {
+        Task(executorPreference: executor) {
+          try? await releasingSlot { try await clock.sleep(for: .seconds(20)) }
+        }
+        try await clock.sleep(for: .seconds(1))
+        throw Flaw(1)
+      }
+      note("attempt 2")
+      try await clock.sleep(for: .seconds(3))
+      note("end")
+    }
+    let other = ResultOperation(name: "other") {
+      note("other")
+      try await clock.sleep(for: .seconds(5))
+    }
+    world.run(work, other)
+    #expect(log.entries == ["other at 0", "attempt 2 at 5", "end at 8"])
+    #expect(work.kind == .succeeded)
+    #expect(world.queue.operationCount == 0)
+  }
+
+  @Test func `a cancel ends the wait of the next attempt for a slot`() {
+    let world = World(limit: 1)
+    let (clock, attempts) = (world.simulation.environment.clock, Counter())
+    let executor = world.simulation.environment.executor as? any TaskExecutor
+    let work = ResultOperation(name: "work", retry: .constant(.seconds(1)).attempts(2)) {
+      attempts.add()
+      Task(executorPreference: executor) {
+        try? await releasingSlot { try await clock.sleep(for: .seconds(20)) }
+      }
+      try await clock.sleep(for: .seconds(1))
+      throw Flaw(1)
+    }
+    world.queue.addOperations([work, world.body("other", seconds: 50)])
+    world.simulation.run(until: .seconds(10))
+    work.cancel()
+    world.simulation.run(until: .seconds(11))
+    #expect(work.kind == .cancelled)
+    #expect(attempts.count == 1)
+    world.simulation.run()
+    #expect(world.queue.operationCount == 0)
+  }
+
   // MARK: Explanations
+
+  @Test func `explains that it executes, or awaits an operation, without its slot`() {
+    let world = World(limit: 1)
+    let (queue, clock) = (world.queue, world.simulation.environment.clock)
+    let sleeping = releasing("sleeping", in: world) { try await clock.sleep(for: .seconds(10)) }
+    let inner = world.body("inner", seconds: 10)
+    let awaiting = releasing("awaiting", in: world) { try await queue.run(inner) }
+    queue.addOperations([sleeping, awaiting])
+    world.simulation.run(until: .seconds(5))
+    #expect(text(sleeping).hasPrefix("sleeping has been executing for 5 s, with its slot released"))
+    #expect(
+      text(awaiting).hasPrefix("awaiting has released its slot, and has code that waits for inner")
+    )
+    world.simulation.run()
+  }
 
   @Test func `explains that it waits for its slot, and what holds it`() {
     let world = World(limit: 1)
@@ -558,6 +646,8 @@ private func releasing(
       await releasingSlot {}
     }
     try expectMessage("releasingSlot { } was called outside of the async body", in: result)
+    let text = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(text.contains("SlotReleasedInBodyTests.swift:"), "\(text)")
   }
 
   @Test func `traps in a condition`() async throws {

@@ -71,10 +71,13 @@ public struct TimeoutObserver: OperationObserver {
   /// - A child of the operation ends, or changes the progress of its group. The rounds of a
   ///   ``RetryOperation`` or ``RepeatOperation`` are children, too.
   ///
-  /// The limit doesn't measure delays between attempts or rounds, waits for slots and claims, and
-  /// rollbacks. If the machine sleeps for longer than the limit, the time begins again.
+  /// The limit doesn't measure the operation's own delays between attempts or rounds, its waits for slots and
+  /// claims, and its rollbacks. The limit of a group measures the waits of its children. Operations that the
+  /// body runs itself, for example with `run(_:)` or ``withOperations(maxConcurrentOperationCount:environment:_:)``, aren't children. If
+  /// the machine sleeps for longer than the limit, the time begins again.
   ///
-  /// - Parameter duration: The time without progress after which the operation is cancelled.
+  /// - Parameter duration: The time without progress after which the operation is cancelled. If it isn't
+  ///   positive, the operation is cancelled as soon as it executes, on another thread.
   public init(withoutProgressFor duration: Duration) {
     self.duration = duration
     phase = .executing
@@ -94,10 +97,13 @@ public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   /// The time that the operation was allowed to take.
   public var duration: Duration
   /// Whether the operation was cancelled because it made no progress for this time.
-  public var isStall = false
+  public var isStall: Bool
 
-  /// Creates the error.
-  public init(duration: Duration) { self.duration = duration }
+  /// Creates the error of an operation that took too long, or that made no progress for too long.
+  public init(duration: Duration, isStall: Bool = false) {
+    self.duration = duration
+    self.isStall = isStall
+  }
 
   /// The limit that was exceeded, in one sentence with the duration.
   public var description: String {

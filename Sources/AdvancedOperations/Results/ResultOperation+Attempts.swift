@@ -64,11 +64,13 @@ extension ResultOperation {
         ? await release(until: time, after: reason, in: &run)
         : await pause(until: time, after: reason)
       guard isDue else { return false }
+      await takeSlotForAttempt()
       // A pause may end late, because the machine has slept or slot and claims were busy.
       if let limit = run.totalLimit, environment.clock.now >= limit.time {
         run.attemptRefused(because: limit.element)
         return false
       }
+      if isOver { return false }
       withCore { $0.makeExtra().attempt = number }
       begins = true
       run.attemptBegins(at: environment.clock.now)

@@ -77,6 +77,31 @@ extension SchedulerState {
     return true
   }
 
+  /// A new attempt of an operation needs a slot, which a task of the previous attempt may have released.
+  ///
+  /// The calls of that task end without a slot.
+  ///
+  /// - Parameters:
+  ///   - member: The operation.
+  ///   - wait: Ended when the operation has its slot, or doesn't need it any more.
+  /// - Returns: Whether the attempt waits, and a call that doesn't wait any more.
+  mutating func releaseTakenOver(
+    _ member: Member,
+    waitingWith wait: AsyncWait
+  ) -> (waits: Bool, resumed: AsyncWait?) {
+    guard let old = releases[member.identity], !member.isCancelled else { return (false, nil) }
+    let release = SlotRelease()
+    release.waiting = wait
+    releases[member.identity] = release
+    let resumed = old.waiting.take()
+    // A call that waits has ended the pause before.
+    if resumed == nil { pauseEnded(member) }
+    return (true, resumed)
+  }
+
+  /// Returns whether the closure of a call runs while the operation has no slot.
+  func hasReleasedSlot(_ member: Member) -> Bool { (releases[member.identity]?.callCount ?? 0) > 0 }
+
   /// An executing operation was cancelled, and doesn't take its slot again.
   ///
   /// - Returns: The call that waited for the slot.
