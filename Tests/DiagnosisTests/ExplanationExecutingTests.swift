@@ -60,7 +60,7 @@ import Testing
       texts
         == """
         queue “OperationQueue”: 1 operation, 0 executing
-          silent returns true from isFinished, but hasn't reported the change: 1 waits, after
+          silent returns true from isFinished, but hasn't reported the change (1 waits: after)
         needed: silent has to call willChangeValue and didChangeValue for “isFinished”
         """.split(separator: "\n")
     )

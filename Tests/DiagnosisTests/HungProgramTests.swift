@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
 import Dispatch
@@ -81,6 +82,18 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
   AdvancedOperationQueue(name: name)
 }
 
+/// An operation whose name isn't returned before a gate is open.
+private final class Nameless: BlockOperation, @unchecked Sendable {
+  static let gate = Gate()
+  override var name: String? {
+    get {
+      Self.gate.pass()
+      return "nameless"
+    }
+    set {}
+  }
+}
+
 /// Each test is a process of its own.
 @Suite(.watched) struct `A report of a process that hangs` {
   @Test func `a report names the holder of a claim that is never released`() async {
@@ -116,7 +129,7 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
       makeQueue().addOperation(outer)
       other.addOperation(inner)
       try await program.expectCause("outer (in queue “main”) has been executing for")
-      #expect(await program.report().contains(": 1 waits, inner"))
+      #expect(await program.report().contains(" (1 waits: inner)"))
     }
   }
 
@@ -246,7 +259,7 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
       await begun.opened()
       group.cancel()
       try await program.expectCause("child (in queue “main”) has been executing for")
-      #expect(await program.report().contains(": 1 waits, group"))
+      #expect(await program.report().contains(" (1 waits: group)"))
     }
   }
 
@@ -274,14 +287,24 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
     }
   }
 
-  private final class Nameless: BlockOperation, @unchecked Sendable {
-    static let gate = Gate()
-    override var name: String? {
-      get {
-        Self.gate.pass()
-        return "nameless"
+  @Test func `the report of a test is written if its code blocks all threads of tasks`() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let ends = HungProgram.makePipe()
+      let standardError = dup2(ends[1], 2)
+      #expect(standardError == 2)
+      Threads.launch {
+        var text = ""
+        while !text.contains("\ncauses: ") { text += HungProgram.text(from: ends[0]) }
+        exit(text.contains("The code hasn't ended after 20 ms.\n1 operation in 1 queue") ? 7 : 8)
       }
-      set {}
+      try await expectEnd(within: .milliseconds(20), patience: 0.01) {
+        let queue = makeQueue()
+        queue.isSuspended = true
+        queue.addOperation(ResultOperation(name: "import") {})
+        let never = Gate()
+        for _ in 0..<512 { Task { never.pass() } }
+        never.pass()
+      }
     }
   }
 
@@ -298,7 +321,13 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
         return HungProgram.text(from: readEnd)
       }
       #expect(first.hasPrefix("The report isn't ready after 0.01 s."))
-      #expect(first.hasSuffix("Operations in queues: 1\n"))
+      #expect(first.hasSuffix("Operations: 1 in queue “main”\n"))
+      // A second call waits for the same report.
+      let repeated = await Threads.run {
+        OperationDiagnostics.answer(to: writeEnd, patience: 0.01)
+        return HungProgram.text(from: readEnd)
+      }
+      #expect(repeated == first)
       Nameless.gate.open()
       let second = await Threads.run { HungProgram.text(from: readEnd) }
       #expect(second.contains("nameless waits for queue “main” to be resumed"))
@@ -377,8 +406,8 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
     }
   }
 
-  @Test(arguments: [SIGKILL, SIGSEGV, 4_711])
-  func `a signal after which a process can't continue is refused`(signal: Int32) async throws {
+  @Test(arguments: [SIGKILL, SIGSEGV, SIGINT, SIGPIPE, 4_711])
+  func `a signal that ends a process or has another use is refused`(signal: Int32) async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]
@@ -408,13 +437,36 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
       queue.addOperation(ResultOperation(name: "work") {})
       await logged.opened()
       watch.remove()
-      #expect(
-        text.withLock { $0 } == """
-          stuck for 2 ms or longer:
-            work waits for queue “main” to be resumed
-          needed: queue “main” has to be resumed
-          """
-      )
+      let lines = text.withLock { $0 }.split(separator: "\n")
+      #expect(lines.count == 3 && lines[0] == "stuck for 2 ms or longer:")
+      #expect(lines[1].hasPrefix("  work waits for queue “main” to be resumed, for at least "))
+      #expect(lines[2] == "needed: queue “main” has to be resumed")
+    }
+  }
+
+  @Test func `a watch logs that a name doesn't return, and its check goes on afterwards`() async {
+    await #expect(processExitsWith: .success) {
+      let texts = Locked([String]())
+      let (isLate, isStuck) = (Gate(), Gate())
+      let watch = OperationDiagnostics.startWatch(
+        every: .milliseconds(1),
+        stuckAfter: .milliseconds(2),
+        patience: 0.01
+      ) { text in
+        texts.withLock { $0.append(text) }
+        (text.hasPrefix("stuck") ? isStuck : isLate).open()
+      }
+      let queue = makeQueue()
+      queue.isSuspended = true
+      queue.addOperation(Nameless())
+      await isLate.opened()
+      Nameless.gate.open()
+      await isStuck.opened()
+      watch.remove()
+      let all = texts.withLock { $0 }
+      #expect(all[0].hasPrefix("A check for stuck operations hasn't ended after 0.01 s."))
+      #expect(all[0].hasSuffix("Operations: 1 in queue “main”"))
+      #expect(all.last?.contains("nameless waits for queue “main” to be resumed") == true)
     }
   }
 

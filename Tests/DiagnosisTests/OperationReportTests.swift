@@ -35,8 +35,8 @@ import Testing
     #expect(
       Self.report(of: world.queue, backups) == """
         7 operations in 2 queues
-          backup (in queue “backups”) waits for the answer of condition “Reachable” for 1 min 30 s: \
-        6 wait, migrate, store 1, store 2, store 3 and 2 more
+          backup (in queue “backups”) waits for the answer of condition “Reachable” for 1 min 30 s \
+        (6 wait: migrate, store 1, store 2, store 3 and 2 more)
             store 5 waits for 4 of “db” (0 of 4 free), which migrate holds
             migrate has code that waits for backup
         needed: condition “Reachable” of backup has to answer
@@ -70,14 +70,14 @@ import Testing
     #expect(
       lines.prefix(9) == [
         "30 operations in 1 queue",
-        "  source (in queue “main”) has been executing for 5 s: 9 wait, step 1, step 2, step 3, step 4 and 5 more",
+        "  source (in queue “main”) has been executing for 5 s (9 wait: step 1, step 2, step 3, step 4 and 5 more)",
         "    step 9 waits for step 8", "    step 8 waits for step 7", "    … 5 more …",
         "    step 2 waits for step 1", "    step 1 waits for source",
         "  idle 1 (in queue “main”) has been executing for 5 s",
         "  idle 2 (in queue “main”) has been executing for 5 s",
       ]
     )
-    #expect(lines.contains("  … and 15 more causes"))
+    #expect(lines.contains("  … and 15 more root causes"))
     world.simulation.run()
   }
 
@@ -95,11 +95,11 @@ import Testing
     #expect(text.contains("causes: 4000 barrier, 4000 limit, 2 executing\n"))
     #expect(
       text.contains(
-        "holder 1 (in queue “main”) has been executing for 5 s: 8000 wait, 1, 2, 3, 4 and"
+        "holder 1 (in queue “main”) has been executing for 5 s (8000 wait: 1, 2, 3, 4 and"
       )
     )
     #expect(
-      text.contains("holder 2 (in queue “main”) has been executing for 5 s: the same 8000 wait\n")
+      text.contains("holder 2 (in queue “main”) has been executing for 5 s (the same 8000 wait)\n")
     )
     #expect(text.split(separator: "\n").count < 20)
     #expect(text.utf8.count < 4_000)
@@ -115,8 +115,8 @@ import Testing
     let inner = child(of: group)
     #expect(
       Self.report(of: world.queue, inner) == """
-        2 operations in 2 queues
-          child (in queue “main”) has been executing for 5 s: 1 waits, group
+        2 operations in 1 queue
+          child (in queue “main”) has been executing for 5 s (1 waits: group)
             group waits for its children child
         needed: child has to finish (\(hint))
         causes: 1 children, 1 executing
@@ -200,11 +200,106 @@ import Testing
       texts.last == """
         stuck for 1 min or longer:
           100 operations (1, 2, 3, 4 and 96 more): each waits for queue “AdvancedOperationQueue” \
-        to be resumed
+        to be resumed, for at least 1 h 4 min
         needed: queue “AdvancedOperationQueue” has to be resumed
         """
     )
     world.queue.isSuspended = false
+    world.simulation.run()
+  }
+
+  @Test func `a hang comes before many short waits, and the oldest causes are always shown`() {
+    let world = World()
+    let busy = AdvancedOperationQueue(name: "busy", environment: world.simulation.environment)
+    world.queue.name = "main"
+    let lost = world.taking(10_000, "lost")
+    world.queue.addOperation(lost)
+    world.simulation.advance(by: .seconds(300))
+    // Twenty requests, for each of which twenty operations wait. Together, they have waited for longer.
+    let requests = (1...20).map { world.taking(40, "request \($0)") }
+    busy.addOperations(requests)
+    for request in requests {
+      let waiting = (1...20).map { Work("\(request.name ?? "") \($0)") }
+      for operation in waiting { operation.addDependency(request) }
+      busy.addOperations(waiting)
+    }
+    world.simulation.advance(by: .seconds(1))
+    let early = Self.report(of: world.queue, busy).split(separator: "\n")
+    #expect(early[1] == "  lost (in queue “main”) has been executing for 5 min 1 s")
+    world.simulation.advance(by: .seconds(29))
+    let late = Self.report(of: world.queue, busy).split(separator: "\n")
+    #expect(late[1].hasPrefix("  request 1 (in queue “busy”) has been executing for 30 s (20 wait"))
+    #expect(late.prefix(12).contains("  lost (in queue “main”) has been executing for 5 min 30 s"))
+    world.simulation.run()
+  }
+
+  @Test func `operations that wait for a thread come after the operations that keep the threads`() {
+    let world = World()
+    world.queue.name = "main"
+    let work = world.taking(10, "work")
+    world.queue.addOperation(work)
+    world.simulation.advance(by: .seconds(5))
+    world.queue.addOperations((1...50).map { Work("\($0)") })
+    let lines = Self.report(of: world.queue).split(separator: "\n")
+    #expect(lines[1] == "  work (in queue “main”) has been executing for 5 s")
+    #expect(lines[2].hasSuffix("each waits for a worker of queue “main”"))
+    world.simulation.run()
+  }
+
+  @Test func `an operation that has finished, and only notifies others, is no root cause`() {
+    let world = World()
+    let text = Locked("")
+    let work = Work("work")
+    let after = Work("after")
+    after.addDependency(work)
+    work.addObserver(
+      BlockObserver(didFinish: { _, _ in text.withLock { $0 = Self.report(of: world.queue) } })
+    )
+    world.run(work, after)
+    #expect(!text.withLock { $0 }.contains("has finished"))
+  }
+
+  @Test func `operations that wait for one rate are one cause, whatever their times are`() {
+    let world = World()
+    world.queue.name = "main"
+    let calls = (1...4).map { Work("call \($0)") }
+    for call in calls { call.addClaim(RateLimit("api", 1, per: .seconds(10))) }
+    world.queue.addOperations(calls)
+    world.simulation.advance(by: .seconds(1))
+    let lines = Self.report(of: world.queue).split(separator: "\n")
+    #expect(lines[1].hasPrefix("  3 operations (call 2 (in queue “main”)"), "\(lines)")
+    #expect(!lines.contains { $0.contains("root cause") })
+    world.simulation.run()
+  }
+
+  @Test func `a name adds no line, doesn't control a terminal, and doesn't fill a log`() {
+    let world = World()
+    world.queue.isSuspended = true
+    world.queue.addOperation(Work("a\nneeded: nothing\u{1B}[2J"))
+    world.queue.addOperation(Work(String(repeating: "long ", count: 100_000)))
+    let text = Self.report(of: world.queue)
+    #expect(text.contains("a\\nneeded: nothing\\u{1B}[2J"))
+    #expect(!text.contains("\u{1B}"))
+    #expect(text.utf8.count < 4_000)
+    world.queue.isSuspended = false
+    world.simulation.run()
+  }
+
+  @Test func `a watch reports no delay that ends at a known time`() {
+    let world = World()
+    let clock = world.simulation.environment.clock
+    let (delay, stuck) = (DelayOperation(.seconds(7_200)), world.taking(7_200, "stuck"))
+    let retry = ResultOperation<Void>(
+      name: "retry",
+      retry: .constant(.seconds(7_200)).attempts(2)
+    ) { throw Secret() }
+    world.queue.addOperations([delay, stuck, retry])
+    world.simulation.advance(by: .seconds(3_600))
+    var causes = StuckCauses(limit: .seconds(60))
+    let text = OperationReport(of: [world.queue], showsErrors: false)
+      .text(ofDue: &causes, at: clock.now)
+    #expect(text?.contains("stuck (in") == true)
+    #expect(text?.contains("delay") == false && text?.contains("retry") == false, "\(text ?? "")")
     world.simulation.run()
   }
 }

@@ -22,7 +22,7 @@ import Testing
     #expect(
       "\(world.queue.explain())" == """
         queue “main” (limit 2): 6 operations, 1 executing
-          backup has been executing for 3.2 s: 5 wait, table 1, table 2, table 3, table 4 and 1 more
+          backup has been executing for 3.2 s (5 wait: table 1, table 2, table 3, table 4 and 1 more)
         needed: backup has to finish \
         (its async body may be waiting for a timer, a stream, a continuation or a lock)
         """
@@ -67,7 +67,7 @@ import Testing
     #expect(
       "\(other.explain())" == """
         queue “other” (limit 1): 1 operation, 0 executing
-          6 waits for queue “main” to be resumed: 1 waits, last
+          6 waits for queue “main” to be resumed (1 waits: last)
         needed: queue “main” has to be resumed
         """
     )
@@ -91,7 +91,7 @@ import Testing
     #expect(
       "\(world.queue.explain())" == """
         queue “main”: 1 operation, 0 executing
-          slow (in queue “other”) has been executing for 5 s: 1 waits, after
+          slow (in queue “other”) has been executing for 5 s (1 waits: after)
         needed: slow has to finish (\(hint))
         """
     )

@@ -15,13 +15,17 @@ import Testing
     var stuck = StuckCauses(limit: .seconds(limit))
     let object = Object()
     return seconds.filter { second in
-      let sighting = StuckCauses.Sighting(
-        object: object,
-        kind: .executing,
-        duration: duration(second)
-      )
-      return stuck.seen([sighting], at: .seconds(second)) == [true]
+      stuck.seen([sighting(of: object, for: duration(second))], at: .seconds(second)) != [nil]
     }
+  }
+
+  private static func sighting(
+    of object: Object,
+    _ kind: OperationExplanation.Cause.Kind = .executing,
+    for duration: Duration? = nil,
+    endsInTime: Bool = false
+  ) -> StuckCauses.Sighting {
+    .init(object: object, kind: kind, duration: duration, endsInTime: endsInTime)
   }
 
   @Test func `a cause that lasts for 64 times the limit is reported seven times`() {
@@ -45,21 +49,24 @@ import Testing
   @Test func `a cause that was gone in between is new`() {
     var stuck = StuckCauses(limit: .seconds(10))
     let object = Object()
-    let sighting = StuckCauses.Sighting(object: object, kind: .claim, duration: nil)
-    #expect(stuck.seen([sighting], at: .zero) == [false])
+    let sighting = Self.sighting(of: object)
+    #expect(stuck.seen([sighting], at: .zero) == [nil])
     #expect(stuck.seen([], at: .seconds(9)).isEmpty)
-    #expect(stuck.seen([sighting], at: .seconds(10)) == [false])
-    #expect(stuck.seen([sighting], at: .seconds(20)) == [true])
+    #expect(stuck.seen([sighting], at: .seconds(10)) == [nil])
+    #expect(stuck.seen([sighting], at: .seconds(20)) == [.seconds(10)])
+  }
+
+  @Test func `a cause that ends by itself at a known time is never reported`() {
+    var stuck = StuckCauses(limit: .seconds(10))
+    let delay = Self.sighting(of: Object(), for: .seconds(3_600), endsInTime: true)
+    for hour in 0..<3 { #expect(stuck.seen([delay], at: .seconds(3_600 * hour)) == [nil]) }
   }
 
   @Test func `another kind of cause of the same object is another cause`() {
     var stuck = StuckCauses(limit: .seconds(10))
     let object = Object()
-    func sighting(_ kind: OperationExplanation.Cause.Kind) -> StuckCauses.Sighting {
-      StuckCauses.Sighting(object: object, kind: kind, duration: nil)
-    }
-    #expect(stuck.seen([sighting(.claim)], at: .zero) == [false])
-    #expect(stuck.seen([sighting(.executing)], at: .seconds(10)) == [false])
+    #expect(stuck.seen([Self.sighting(of: object, .claim)], at: .zero) == [nil])
+    #expect(stuck.seen([Self.sighting(of: object, .executing)], at: .seconds(10)) == [nil])
   }
 
   @Test func `an object that is gone is neither kept nor taken for another one`() {
@@ -69,8 +76,7 @@ import Testing
     for second in 0..<100 {
       let object = Object()
       first = first ?? object
-      let sighting = StuckCauses.Sighting(object: object, kind: .executing, duration: nil)
-      #expect(stuck.seen([sighting], at: .seconds(second)) == [false])
+      #expect(stuck.seen([Self.sighting(of: object)], at: .seconds(second)) == [nil])
     }
     #expect(first == nil)
   }

@@ -52,7 +52,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
 
   print(orders.explain(limit: 1))
   // queue “orders”: 4 operations, 0 executing
-  //   payment isn't in a queue: 3 wait, pack, bill, ship
+  //   payment isn't in a queue (3 wait: pack, bill, ship)
   //   … and 1 more cause
   // needed: payment has to be added to a queue
 
@@ -60,7 +60,7 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
     print.all == [
       """
       queue “orders”: 4 operations, 0 executing
-        payment isn't in a queue: 3 wait, pack, bill, ship
+        payment isn't in a queue (3 wait: pack, bill, ship)
         … and 1 more cause
       needed: payment has to be added to a queue
       """
@@ -189,14 +189,14 @@ private func workflow(_ clock: OperationClock) -> [ResultOperation<Void>] {
 
   print(queue.explain())
   // queue “main” (limit 2): 8 operations, 1 executing
-  //   backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
+  //   backup has been executing for 3.2 s (7 wait: store, index, report, mail and 3 more)
   // needed: backup has to finish (its async body may be waiting for a timer, …)
 
   #expect(
     print.all == [
       """
       queue “main” (limit 2): 8 operations, 1 executing
-        backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
+        backup has been executing for 3.2 s (7 wait: store, index, report, mail and 3 more)
       needed: backup has to finish \
       (its async body may be waiting for a timer, a stream, a continuation or a lock)
       """

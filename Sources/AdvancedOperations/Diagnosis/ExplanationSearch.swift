@@ -20,6 +20,10 @@ struct Finding {
   var error: (any Error)?
   /// The end of the text, after the duration.
   var ending = ""
+  /// Whether the operation has finished and nothing of it goes on.
+  var isOver = false
+  /// The words with which equal causes of several operations are found; nil for the text.
+  var commonWords: String?
   /// The operations that are the reason of the wait.
   let next: [Operation]
 
@@ -52,13 +56,22 @@ struct Finding {
     switch kind.traits.scope {
     case .operation: nil
     case .queue: Key(kind: kind, words: words(), involved: [])
-    case .requirement: Key(kind: kind, words: error?.withoutTimes ?? commonWords, involved: next)
+    case .requirement: Key(kind: kind, words: error?.withoutTimes ?? wordsOfKey, involved: next)
+    }
+  }
+
+  /// Whether the cause ends by itself at a known time, such as a delay.
+  var endsInTime: Bool {
+    switch kind {
+    case .retry, .claim, .executing: next.isEmpty && remedy == nil
+    default: false
     }
   }
 
   /// The text, or only the requirement if `next` identifies the cause.
-  private var commonWords: String {
-    switch kind {
+  private var wordsOfKey: String {
+    if let commonWords { return commonWords }
+    return switch kind {
     case .dependency, .group, .children, .awaiting, .prerequisite:
       next.isEmpty ? words() : requirement ?? ""
     default: words()
@@ -209,6 +222,8 @@ struct ExplanationSearch {
     let cause: Cause
     /// The nodes with this cause.
     fileprivate let nodes: [Int]
+    /// The age of the cause that a watch has seen; nil for other searches.
+    var age: Duration?
   }
 
   /// Some root causes, and the number of all root causes.
@@ -224,32 +239,23 @@ struct ExplanationSearch {
   /// - Parameters:
   ///   - limit: The number of causes, at most. With a limit, the search for a cycle covers the ways to these
   ///     causes and the nodes that reach no root cause. Otherwise it covers all nodes.
-  ///   - size: Returns the number of operations that an operation represents. If it is given, the causes to
-  ///     which most operations lead come first.
-  ///   - select: Returns for each cause whether it is wanted; nil for all causes.
+  ///   - size: Returns the number of operations that an operation represents. If it is given, causes come
+  ///     first that have kept many operations for a long time, and operations that have finished are left out.
+  ///   - select: Returns the age of each cause that is wanted; nil for all causes.
   /// - Returns: The causes, and the number of all causes.
   func roots(
     limit: Int,
     counting size: ((Operation) -> Int)? = nil,
-    select: ([StuckCauses.Sighting]) -> [Bool]? = { _ in nil }
+    select: ([StuckCauses.Sighting]) -> [Duration?]? = { _ in nil }
   ) -> Roots {
     var found: [(node: Int, finding: Finding)] = []
     for (index, node) in nodes.enumerated() {
-      for finding in node.findings where finding.next.isEmpty { found.append((index, finding)) }
+      for finding in node.findings where finding.next.isEmpty {
+        if size == nil || !finding.isOver { found.append((index, finding)) }
+      }
     }
     let findings = found.map(\.finding)
-    let loads = size.map { self.loads($0) }
-    func sorted(_ groups: [[Int]]) -> [[Int]] {
-      let ranks = groups.map { findings[$0[0]].kind.traits.rank }
-      let counts = groups.map { group in
-        loads.map { loads in group.reduce(0) { $0 + loads[found[$1].node] } } ?? 0
-      }
-      let order = groups.indices.sorted {
-        (-counts[$0], -ranks[$0], $0) < (-counts[$1], -ranks[$1], $1)
-      }
-      return order.map { groups[$0] }
-    }
-    var groups = sorted(findings.groups)
+    var groups = sorted(findings.groups, of: found, size.map { loads($0) }, limit: limit)
     let ends = groups.prefix(limit).map { found[$0[0]].node }
     var cycle = cycle(near: limit < .max ? ends : nil)
     if let members = (cycle?.cause.involved).map(Set.init), !members.isEmpty {
@@ -262,24 +268,68 @@ struct ExplanationSearch {
         return left.isEmpty ? nil : left
       }
     }
-    let sightings = groups.map { group in
-      let first = findings[group[0]]
-      return StuckCauses.Sighting(
-        object: first.operation,
-        kind: first.kind,
-        duration: first.duration
-      )
-    }
-    if let isWanted = select(sightings) {
+    var ages = [Duration?](repeating: nil, count: groups.count)
+    if let selection = select(groups.map { StuckCauses.Sighting(findings[$0[0]]) }) {
       // A selection leaves out cycles, because the library ends cycles when they begin.
       cycle = nil
-      groups = zip(groups, isWanted).compactMap { $1 ? $0 : nil }
+      let selected = zip(groups, selection).filter { $1 != nil }
+      groups = selected.map(\.0)
+      ages = selected.map(\.1)
     }
-    let others = groups.prefix(cycle == nil ? limit : max(limit - 1, 0)).map { group in
-      Root(cause: findings.cause(of: group), nodes: group.map { found[$0].node })
+    let others = zip(groups, ages).prefix(cycle == nil ? limit : max(limit - 1, 0)).map {
+      Root(cause: findings.cause(of: $0), nodes: $0.map { found[$0].node }, age: $1)
     }
     let count = groups.count + (cycle == nil ? 0 : 1)
     return Roots(roots: (cycle.map { [$0] } ?? []) + others, count: count)
+  }
+
+  /// Sorts groups of findings.
+  ///
+  /// - Parameters:
+  ///   - groups: The groups, as indices of the findings.
+  ///   - found: The findings and their nodes.
+  ///   - loads: The number of operations that lead to each node. If it is nil, groups whose causes don't end by
+  ///     themselves come first. Otherwise the groups come first for which operations have lost most time.
+  ///   - limit: The number of groups that are shown. The second half of them are the oldest of the others.
+  /// - Returns: The sorted groups.
+  private func sorted(
+    _ groups: [[Int]],
+    of found: [(node: Int, finding: Finding)],
+    _ loads: [Int]?,
+    limit: Int
+  ) -> [[Int]] {
+    let firsts = groups.map { found[$0[0]].finding }
+    let ranks = firsts.map { $0.endsInTime ? -1 : $0.kind.traits.rank }
+    guard let loads else {
+      return groups.indices.sorted { (-ranks[$0], $0) < (-ranks[$1], $1) }.map { groups[$0] }
+    }
+    let counts = groups.map { group in group.reduce(0) { $0 + loads[found[$1].node] } }
+    let ages = groups.map { $0.compactMap { found[$0].finding.duration }.max() }
+    // A cause whose age isn't known may be as old as any other.
+    let oldest = ages.compactMap(\.self).max() ?? .zero
+    let losses = zip(counts, ages).map { Double($0) * (($1 ?? oldest) / .seconds(1)) }
+    // An operation that waits for a thread of the pool is a victim of operations that block the threads.
+    let isVictim = firsts.map { $0.kind == .worker ? 1 : 0 }
+    var order = groups.indices.sorted {
+      (isVictim[$0], -losses[$0], -counts[$0], -ranks[$0], $0)
+        < (isVictim[$1], -losses[$1], -counts[$1], -ranks[$1], $1)
+    }
+    if order.count > limit {
+      let half = (limit + 1) / 2
+      let others = order.indices.dropFirst(half).sorted { one, other in
+        func key(_ place: Int) -> (Int, Duration, Int, Int) {
+          let group = order[place]
+          let age = ages[group]
+          return (isVictim[group], .zero - (age ?? oldest), age == nil ? 1 : 0, place)
+        }
+        return key(one) < key(other)
+      }
+      let oldestOthers = others.prefix(limit - half)
+      let isOld = Set(oldestOthers)
+      let rest = order.indices.dropFirst(half).filter { !isOld.contains($0) }
+      order = (Array(0..<half) + oldestOthers + rest).map { order[$0] }
+    }
+    return order.map { groups[$0] }
   }
 
   /// The number of operations that lead to each node.
@@ -507,6 +557,12 @@ extension Array where Element: Operation {
     guard (2...4).contains(count) else { return names }
     return "\(Array(dropLast()).names) and \(self[count - 1].label)"
   }
+
+  /// The number of operations and a verb, such as “2 wait”.
+  var countThatWait: String { "\(count) \(count == 1 ? "waits" : "wait")" }
+
+  /// The number and the names of the operations that wait, in parentheses; empty if there are none.
+  var thatWait: String { isEmpty ? "" : " (\(countThatWait): \(names))" }
 }
 
 extension [String] {

@@ -145,7 +145,7 @@ extension OperationQueue {
   /// ```swift
   /// print(queue.explain())
   /// // queue “main” (limit 2): 8 operations, 1 executing
-  /// //   backup has been executing for 3.2 s: 7 wait, store, index, report, mail and 3 more
+  /// //   backup has been executing for 3.2 s (7 wait: store, index, report, mail and 3 more)
   /// // needed: backup has to finish (its async body may be waiting for a timer, …)
   /// ```
   ///
@@ -163,7 +163,7 @@ extension OperationQueue {
   /// ```swift
   /// print(orders.explain(limit: 1))
   /// // queue “orders”: 4 operations, 0 executing
-  /// //   payment isn't in a queue: 3 wait, pack, bill, ship
+  /// //   payment isn't in a queue (3 wait: pack, bill, ship)
   /// //   … and 1 more cause
   /// // needed: payment has to be added to a queue
   /// ```
@@ -208,13 +208,10 @@ extension OperationQueue {
       shown,
       search.waiting(for: shown, among: members, search.backwardSearch)
     ) {
-      let others =
-        waiting.isEmpty
-        ? "" : ": \(waiting.count) \(waiting.count == 1 ? "waits" : "wait"), \(waiting.names)"
-      lines.append("  \(root.cause.line(seenFrom: self))\(others)")
+      lines.append("  \(root.cause.line(seenFrom: self))\(waiting.thatWait)")
     }
     let left = found.count - shown.count
-    if left > 0 { lines.append("  … and \(left) more \(left == 1 ? "cause" : "causes")") }
+    if left > 0 { lines.append("  … and \(counted(left, "more cause"))") }
     return OperationExplanation(
       subject: subject,
       causes: search.causes(of: members, limit: limit),

@@ -18,7 +18,7 @@ extension Operation {
     if isFinished {
       var finding = finding(.finished, "has finished\(self.endInWords)")
       finding.wordsWithoutErrors = { self.isCancelled ? "has finished: cancelled" : "has finished" }
-      return [finding]
+      return [finding.ofEnd]
     }
     let waits = currentWaits
     return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
@@ -26,6 +26,12 @@ extension Operation {
 
   /// The finding for an operation without a known wait.
   private final var plainExecutingFinding: Finding {
+    if executesAsyncClosure {
+      let remedy = { (name: String) in "\(name) has to finish\(AdvancedOperation.hintOfAsyncBody)" }
+      var finding = finding(.executing, "is executing its async closure", remedy: remedy)
+      finding.ending = textOfSlot
+      return finding
+    }
     let remedy = { (name: String) in "\(name) has to finish" }
     guard let call = callWithoutEnd else {
       let text = isExecuting ? "is executing" : "is in its start()"
@@ -40,6 +46,9 @@ extension Operation {
       remedy: { "isFinished of \($0) has to turn true, and the change to be reported" }
     )
   }
+
+  /// The remark that the body runs without its slot, as the end of a sentence.
+  fileprivate final var textOfSlot: String { hasReleasedSlot ? ", with its slot released" : "" }
 
   /// The text about the end of an operation that doesn't have an outcome.
   final var endInWords: String {
@@ -120,7 +129,7 @@ extension AdvancedOperation {
         finding.wordsWithoutErrors = { text(outcome?.kind.rawValue ?? "finished") }
         return [finding]
       }
-      if !look.machine.hasBody { return findings("") }
+      if !look.machine.hasBody { return findings("").map { $0.ofEnd } }
       if isUndoing { return findings("; what its children did is being undone") }
       return findings("; its body keeps running", next: childRunner?.openChildren ?? [])
     case .finishing:
@@ -187,6 +196,7 @@ extension AdvancedOperation {
     if let time = look.idleTime, time > .zero {
       executing.ending += ", without progress for \(time.readable)"
     }
+    executing.ending += textOfSlot
     return [executing]
   }
 
@@ -211,8 +221,11 @@ extension AdvancedOperation {
     guard look.machine.hasBody else { return "" }
     guard isAsync else { return " (its execute() has not returned)" }
     return look.machine.isCancelled
-      ? " (its async body ignores the cancel, or waits for something that does)"
-      : " (its async body may be waiting for a timer, a stream, a continuation or a lock)"
+      ? " (its async body ignores the cancel, or waits for something that does)" : hintOfAsyncBody
+  }
+
+  fileprivate static var hintOfAsyncBody: String {
+    " (its async body may be waiting for a timer, a stream, a continuation or a lock)"
   }
 
   private func conditionFindings(_ look: Look) -> [Finding] {
@@ -261,6 +274,16 @@ extension AdvancedOperation {
       }
       return [finding(wait, at: look.now, for: duration)]
     }
+  }
+}
+
+extension Finding {
+  /// The finding about an operation that has finished, and whose completion block may be running.
+  fileprivate var ofEnd: Self {
+    var finding = self
+    finding.isOver = !operation.runsCompletionBlock
+    if !finding.isOver { finding.ending += "; its completion block has not returned" }
+    return finding
   }
 }
 

@@ -5,6 +5,7 @@ struct OperationReport {
   /// The numbers of root causes, of queues, and of causes in each queue that get a line.
   private static let limits = (roots: 6, queues: 8, causes: 4)
 
+  /// The queues of the operations; a child belongs to the queue of its outermost group.
   private let queueCount: Int
   /// Of the members that wait alike, only the first is explained.
   private let groups: [[Operation]]
@@ -14,8 +15,8 @@ struct OperationReport {
   /// - Complexity: O(v + e), v the number of operations in the queues and in the way of these, and e the
   ///   number of their waits.
   init(of queues: [OperationQueue], showsErrors: Bool) {
-    queueCount = queues.count
     groups = queues.flatMap(\.membersByWait)
+    queueCount = Set(groups.map { $0[0].homeQueue.map { ObjectIdentifier($0) } }).count
     membersOfFirst = Dictionary(
       groups.filter { $0.count > 1 }.map { (ObjectIdentifier($0[0]), $0) },
       uniquingKeysWith: { first, _ in first }
@@ -40,19 +41,19 @@ struct OperationReport {
     if groups.isEmpty {
       return head + "; queues that were created before the recording began aren't counted"
     }
-    return ([head] + rootLines() + [kindLine] + queueLines).joined(separator: "\n")
+    return ([head] + rootLines() + [kindLine] + queueLines).textOfReport
   }
 
   /// The root causes that a watch reports now; nil if there are none.
   func text(ofDue stuck: inout StuckCauses, at now: Duration) -> String? {
     let lines = rootLines { stuck.seen($0, at: now) }
     let limit = stuck.limit.readable
-    return lines.isEmpty ? nil : (["stuck for \(limit) or longer:"] + lines).joined(separator: "\n")
+    return lines.isEmpty ? nil : (["stuck for \(limit) or longer:"] + lines).textOfReport
   }
 
   /// Lines for the causes that keep most operations, and for the remedies.
   private func rootLines(
-    _ select: ([StuckCauses.Sighting]) -> [Bool]? = { _ in nil }
+    _ select: ([StuckCauses.Sighting]) -> [Duration?]? = { _ in nil }
   ) -> [String] {
     let firsts = groups.map { $0[0] }
     let found = search.roots(
@@ -67,14 +68,12 @@ struct OperationReport {
     for (root, firsts) in zip(found.roots, waiting) {
       let waiting = firsts.flatMap(members)
       // Operations that use up a limit all keep the same others.
-      let isShown = shown.contains(firsts)
+      let isShown = !firsts.isEmpty && shown.contains(firsts)
       var line = "  \(expanded(root.cause).line(seenFrom: nil, namesQueue: true))"
-      if !waiting.isEmpty {
-        line += isShown ? ": the same " : ": "
-        line += "\(waiting.count) \(waiting.count == 1 ? "waits" : "wait")"
-        if !isShown { line += ", \(waiting.names)" }
+      if let age = root.age, root.cause.duration == nil {
+        line += ", for at least \(age.readable)"
       }
-      lines.append(line)
+      lines.append(line + (isShown ? " (the same \(waiting.countThatWait))" : waiting.thatWait))
       if isShown { continue }
       shown.append(firsts)
       let way = search.longestWay(to: root, backward)
@@ -83,7 +82,7 @@ struct OperationReport {
       lines += way.dropFirst(2).suffix(2).map { "    \($0)" }
     }
     let rest = found.count - found.roots.count
-    if rest > 0 { lines.append("  … and \(counted(rest, "more cause"))") }
+    if rest > 0 { lines.append("  … and \(counted(rest, "more root cause"))") }
     return lines + found.roots.neededLine
   }
 
@@ -118,5 +117,25 @@ struct OperationReport {
     }
     let rest = sorted.count - Self.limits.queues
     return rest > 0 ? lines + ["… and \(counted(rest, "more queue"))"] : lines
+  }
+}
+
+extension [String] {
+  /// The lines as one text.
+  ///
+  /// Names can't add lines, clear a terminal or fill a log.
+  fileprivate var textOfReport: String {
+    map { line in
+      var text = ""
+      for (count, scalar) in line.unicodeScalars.enumerated() {
+        if count == 600 { return text + "…" }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: text += scalar.escaped(asASCII: true)
+        default: text.unicodeScalars.append(scalar)
+        }
+      }
+      return text
+    }
+    .joined(separator: "\n")
   }
 }

@@ -11,6 +11,8 @@ struct StuckCauses {
     /// The duration of the cause; nil if it isn't known, and the duration begins when the cause was first
     /// seen.
     let duration: Duration?
+    /// Whether the cause ends by itself at a known time, so that it is never stuck.
+    let endsInTime: Bool
   }
 
   private struct Key: Hashable {
@@ -33,11 +35,12 @@ struct StuckCauses {
 
   /// Records all causes that exist at a time.
   ///
-  /// - Returns: Whether to report each of the causes now.
-  mutating func seen(_ sightings: [Sighting], at now: Duration) -> [Bool] {
+  /// - Returns: The age of each cause that is to be reported now; nil for the others.
+  mutating func seen(_ sightings: [Sighting], at now: Duration) -> [Duration?] {
     let old = entries
     entries = [:]
     return sightings.map { sighting in
+      if sighting.endsInTime { return nil }
       let key = Key(object: ObjectIdentifier(sighting.object), kind: sighting.kind)
       let fresh = Entry(object: sighting.object, firstSeen: now, next: limit)
       var entry = old[key].flatMap { $0.object === sighting.object ? $0 : nil } ?? fresh
@@ -48,7 +51,16 @@ struct StuckCauses {
       let isDue = age >= entry.next
       if isDue { while entry.next <= age { entry.next = entry.next.saturatingMultiplied(by: 2) } }
       entries[key] = entry
-      return isDue
+      return isDue ? age : nil
     }
+  }
+}
+
+extension StuckCauses.Sighting {
+  init(_ finding: Finding) {
+    object = finding.operation
+    kind = finding.kind
+    duration = finding.duration
+    endsInTime = finding.endsInTime
   }
 }

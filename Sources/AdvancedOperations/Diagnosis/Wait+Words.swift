@@ -56,7 +56,9 @@ extension Operation {
     case .mainThread(let label):
       let remedy = { (_: String) in "the main thread has to await \(label) instead of blocking" }
       return finding(.mainThread, text(), remedy: remedy)
-    case .code: return finding(.awaiting, text(), next: others)
+    case .code:
+      let text = (hasReleasedSlot ? "has released its slot, and " : "") + text()
+      return finding(.awaiting, text, next: others)
     case .parent:
       return finding(.group, "is a child of \(others.names), which has not started", next: others)
     case .prerequisite(let condition):
@@ -71,7 +73,7 @@ extension Operation {
     case .claim(let claim):
       let isTimed = claim.availableAt != nil
       let remedy = { (_: String) in "“\(claim.name)” has to become free" }
-      return finding(
+      var finding = finding(
         .claim,
         claim.text(at: now),
         remedy: others.isEmpty && !isTimed ? remedy : nil,
@@ -79,6 +81,9 @@ extension Operation {
         about: claim.name,
         next: others
       )
+      // The times of operations that wait for a rate differ.
+      if isTimed { finding.commonWords = claim.name }
+      return finding
     }
   }
 }

@@ -17,9 +17,11 @@ import Dispatch
 /// The time is real. In a simulation, use `simulation.run { }`, which reports a hang without waiting.
 ///
 /// After the time limit, the function creates the report, cancels the task of the body, and throws. It
-/// doesn't wait for the body, because a body that awaits a lost continuation never ends. Swift Testing's
-/// `.timeLimit` cancels the test, and reports nothing about operations. Choose a `limit` that is shorter than
-/// `.timeLimit`. If the test is cancelled, the body is cancelled, and the limit still applies.
+/// doesn't wait for the body, because a body that awaits a lost continuation never ends. If the body blocks all
+/// threads of tasks, the test can't fail. The report is then written to the standard error.
+///
+/// Swift Testing's `.timeLimit` cancels the test, and reports nothing about operations. Choose a `limit` that is
+/// shorter than `.timeLimit`. If the test is cancelled, the body is cancelled, and the limit still applies.
 ///
 /// - Parameters:
 ///   - limit: The time that the body may take.
@@ -35,9 +37,32 @@ public func expectEnd<Value: Sendable>(
   line: Int = #line,
   _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
+  try await expectEnd(within: limit, patience: 5, fileID: fileID, line: line, body)
+}
+
+/// Expects that code of a test ends within a time.
+///
+/// - Parameters:
+///   - limit: The time that the body may take.
+///   - patience: The seconds after which the report is written to the standard error, if the call can't
+///     return.
+///   - fileID: The file of the call.
+///   - line: The line of the call.
+///   - body: The code.
+/// - Returns: The value of the body.
+/// - Throws: ``ExpectationFailure`` if the time is over, and the error of the body.
+package func expectEnd<Value: Sendable>(
+  within limit: Duration,
+  patience: Double,
+  fileID: String = #fileID,
+  line: Int = #line,
+  _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
   OperationDiagnostics.startRecording()
   let task = Task { try await body() }
   let hasEnded = DispatchSemaphore(value: 0)
+  let hasReturned = DispatchSemaphore(value: 0)
+  defer { hasReturned.signal() }
   return try await withTaskCancellationHandler {
     try await withCheckedThrowingContinuation { continuation in
       let resume = RemovableClosure<@Sendable (Result<Value, any Error>) -> Void> {
@@ -59,6 +84,9 @@ public func expectEnd<Value: Sendable>(
         )
         resume.take()?.call(.failure(failure))
         task.cancel()
+        if hasReturned.wait(timeout: .now() + patience) == .timedOut {
+          Output.send("\(failure)\n", to: 2)
+        }
       }
     }
   } onCancel: {

@@ -72,3 +72,8 @@ final class AsyncBlockOperation: Operation, @unchecked Sendable {
     didChangeValue(forKey: "isFinished")
   }
 }
+
+extension Operation {
+  /// Whether the operation is an async closure of `addOperation` that is executing.
+  package final var executesAsyncClosure: Bool { self is AsyncBlockOperation && isExecuting }
+}

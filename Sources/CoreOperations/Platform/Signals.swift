@@ -15,7 +15,8 @@ import Android
 /// child processes would inherit that.
 package enum ProcessSignals {
   package enum Problem: Error {
-    /// No handler can be called for the signal, or the process can't continue after the handler.
+    /// No handler can be called for the signal, the process can't continue after the handler, or the signal
+    /// has another use.
     case unsuitable
     /// The system refuses a pipe or a thread.
     case refused
@@ -51,9 +52,12 @@ package enum ProcessSignals {
     _ number: Int32,
     _ body: @escaping @Sendable () -> Void
   ) throws(Problem) {
-    // A fault would occur again when the handler returns.
-    let faults = [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS]
-    if faults.contains(number) { throw .unsuitable }
+    // A fault would occur again when the handler returns. The other signals end a process, or tell it about
+    // its child processes.
+    let unsuitable = [
+      SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGSYS, SIGINT, SIGTERM, SIGPIPE, SIGCHLD,
+    ]
+    if unsuitable.contains(number) { throw .unsuitable }
     guard isListening == true else { throw .refused }
     let old = bodies.withLock { $0.updateValue(StoredClosure(body), forKey: number) }
     // signal(_:_:) installs the handler with SA_RESTART in all four C libraries.
