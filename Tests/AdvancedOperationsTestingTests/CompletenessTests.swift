@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched, .heavy) struct `An exploration that says all` {
+@Suite(.watched, .heavy) struct `A complete exploration` {
   /// The names of operations decide on nothing: neither which states are the same, nor which
   /// operation a step is for.
   @Test(arguments: SmallWorkflow.Naming.allCases)
@@ -158,7 +158,7 @@ import Testing
   }
 }
 
-@Suite(.watched) struct `A sleep that is over when it begins` {
+@Suite(.watched) struct `A sleep whose end has passed when it begins` {
   /// Counts the jobs of a task.
   private final class Counting: TaskExecutor {
     private let kept = Locked(0)

@@ -22,7 +22,7 @@ private final class Forgetful: AdvancedOperation, @unchecked Sendable {
   override func execute() {}
 }
 
-@Suite struct `What a failed expectation hints at` {
+@Suite struct `Hints of failed expectations` {
   private let simulation = SimulatedEnvironment(seed: 7)
   private let queue: AdvancedOperationQueue
 

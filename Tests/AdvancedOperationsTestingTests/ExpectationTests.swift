@@ -235,7 +235,7 @@ private struct Other: Error {}
   }
 }
 
-@Suite struct `A probe that is asked by several` {
+@Suite struct `A condition probe of several operations` {
   @Test func `a probe with several waiting operations answers one of them`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -263,7 +263,7 @@ private struct Stop: Error {}
   }
 }
 
-@Suite struct `Looks at a run` {
+@Suite struct `Watchdog checks of a run` {
   private let start = SuspendingClock.now
 
   private func look(

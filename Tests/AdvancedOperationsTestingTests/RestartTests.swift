@@ -101,7 +101,7 @@ struct DurableWorkflow: Sendable, CustomStringConvertible {
   ]
 }
 
-@Suite(.heavy) struct `A restart after a death` {
+@Suite(.heavy) struct `A restart after a crash` {
   /// Dies after so many steps, and returns what was recorded; nil if there were fewer steps.
   private static func die(
     after limit: Int,

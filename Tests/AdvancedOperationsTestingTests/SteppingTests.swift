@@ -128,7 +128,7 @@ import Testing
   }
 }
 
-@Suite struct `What leaves a simulation` {
+@Suite struct `Operations that leave a simulation` {
   /// Ends when the test says so, on a thread that the simulation doesn't know.
   private static func leaver(_ wait: AsyncWait) -> ResultOperation<Void> {
     ResultOperation(name: "leaver") { try await Task.detached { try await wait.wait() }.value }

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite struct `What operations claim` {
+@Suite struct `Claims of operations` {
   private enum Database {}
   private enum Network {}
 

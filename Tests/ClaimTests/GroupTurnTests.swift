@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 /// What a group holds its children may enter; what goes beyond that comes at its turn.
-@Suite(.watched) struct `Children whose claims go beyond what their group holds` {
+@Suite(.watched) struct `Children whose claims exceed those of their group` {
   /// A child that adds the next one to its group, so often, and ends.
   private static func chain(
     _ name: String,

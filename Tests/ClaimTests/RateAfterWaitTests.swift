@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A start counts when it is made, also when the operation waited for another claim before.
-@Suite struct `A rate beside other claims` {
+@Suite struct `A rate limit together with other claims` {
   private static func run(
     _ count: Int,
     _ limit: RateLimit,

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `The bucket of a rate` {
+@Suite(.watched) struct `The token bucket of a rate limit` {
   /// A clock that stands still, and is gone with its last copy.
   private struct Still: Clock {
     final class Instant: InstantProtocol {
@@ -37,7 +37,8 @@ import Testing
     }
   }
 
-  @Test func `a bucket is removed after its clock is gone whatever is claimed next`() async throws {
+  @Test func `a bucket is removed after its clock's release whatever is claimed next`() async throws
+  {
     let domain = ClaimDomain()
     for number in 0..<2_000 {
       let queue = AdvancedOperationQueue(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AdvancedOperations
 
-@Suite struct `A resource knows who holds how much of it, and who waits` {
+@Suite struct `The holders and waiters of a resource` {
   private static func part(_ request: ClaimRequest, of resource: Resource) -> Claim.Part {
     Claim.Part(resource: resource, request: request, units: request.units)
   }

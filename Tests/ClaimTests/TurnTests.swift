@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// An operation that is asked again when its claim is free keeps its turn meanwhile.
-@Suite struct `The turn of an operation that is asked again` {
+@Suite struct `The place of an operation that is evaluated again` {
   private struct Wrong: Error { let what: String }
 
   /// One that is asked again waits, another one behind it, and a third one comes at any time.

@@ -3,7 +3,7 @@ import AdvancedOperationsTesting
 import AdvancedTestSupport
 import Testing
 
-@Suite struct `Conditions made of others` {
+@Suite struct `Combined conditions` {
   private static let results: [OperationConditionResult] = [
     .satisfied, .failed(Flaw(1)), .skipped(reason: "no need"),
   ]

@@ -317,7 +317,7 @@ import Testing
 }
 
 /// Code of conditions that waits for what waits for their operation.
-@Suite(.watched) struct `A condition that waits for what waits for its operation` {
+@Suite(.watched) struct `A condition that waits for a dependent of its operation` {
   @Test(arguments: seeds)
   func `a condition that awaits a dependent's value gets an error with the path`(seed: UInt64) {
     let world = World(seed: seed)

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite struct `The verdict of several conditions` {
+@Suite struct `The combined result of several conditions` {
   @Test(arguments: seeds)
   func `three failing conditions cause three errors in attach order`(seed: UInt64) {
     let world = World(seed: seed)

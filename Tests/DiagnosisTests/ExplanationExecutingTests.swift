@@ -5,7 +5,7 @@ import AdvancedTestSupport
 import CoreOperations
 import Testing
 
-@Suite(.watched) struct `Why isn't it over` {
+@Suite(.watched) struct `Why isn't it finished` {
   @Test func `the explanation says that execute returned and finish wasn't called`() {
     let world = World()
     let forgotten = Work.open("forgotten")

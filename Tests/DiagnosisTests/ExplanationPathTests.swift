@@ -5,7 +5,7 @@ import CoreOperations
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `The way to what keeps it from running` {
+@Suite(.watched) struct `The path to the root cause` {
   @Test func `the path follows claims, limits, groups and dependencies to the root cause`() {
     let world = World(limit: 1)
     let other = world.makeQueue(limit: 1)

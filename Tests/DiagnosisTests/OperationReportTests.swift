@@ -14,7 +14,7 @@ import Testing
   private let hint =
     "its async body may be waiting for a timer, a stream, a continuation or a lock"
 
-  @Test func `the root cause comes first, with the way to it, then counts, then lists`() {
+  @Test func `a report begins with the root cause and its path, then has counts, then lists`() {
     let world = World()
     world.queue.name = "orders"
     let backups = world.makeQueue()
@@ -53,7 +53,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `the cause that keeps most operations comes first`() {
+  @Test func `a report begins with the cause that keeps most operations from running`() {
     let world = World()
     world.queue.name = "main"
     let idle = (1...20).map { world.taking(100, "idle \($0)") }
@@ -81,7 +81,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `a text about thousands of operations has few lines, and counts all of them`() {
+  @Test func `a report about thousands of operations has few lines, and counts all of them`() {
     let world = World(limit: 2)
     world.queue.name = "main"
     let holders = (1...2).map { world.taking(100, "holder \($0)") }
@@ -158,8 +158,7 @@ import Testing
     world.simulation.run()
   }
 
-  @Test func `the error of an operation that has finished, and whose body goes on, is hidden, too`()
-  {
+  @Test func `a report hides the error of a finished operation whose body runs`() {
     let world = World()
     world.queue.name = "main"
     let work = Work.open("deaf")

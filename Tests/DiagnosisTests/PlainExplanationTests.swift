@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Operations with a `start()` or an `isFinished` of their own.
-@Suite(.watched) struct `Why an operation of the core isn't over` {
+@Suite(.watched) struct `Why a core operation isn't finished` {
   /// Returns once something is so that nothing reports, looked at from a thread of its own.
   private static func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
     await onThread { while !isSo() {} }

@@ -6,7 +6,7 @@ import CoreOperations
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `Why a queue doesn't go on` {
+@Suite(.watched) struct `Why a queue doesn't continue` {
   @Test func `the explanation of a queue lists executing operations with their waiters`() {
     let world = World(limit: 2)
     world.queue.name = "main"

@@ -46,7 +46,7 @@ import Testing
     #expect(Self.reports(limit: 10, seconds: 0...100) { .seconds($0 % 8) }.isEmpty)
   }
 
-  @Test func `a cause that was gone in between is new`() {
+  @Test func `a cause that disappeared in between is new`() {
     var stuck = StuckCauses(limit: .seconds(10))
     let object = Object()
     let sighting = Self.sighting(of: object)
@@ -69,7 +69,7 @@ import Testing
     #expect(stuck.seen([Self.sighting(of: object, .executing)], at: .seconds(10)) == [nil])
   }
 
-  @Test func `an object that is gone is neither kept nor taken for another one`() {
+  @Test func `a deallocated object is neither kept nor taken for another object`() {
     var stuck = StuckCauses(limit: .seconds(10))
     weak var first: Object?
     // An allocator that gives the address again is likely, and none is needed.

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `What finds out about hanging tests` {
+@Suite(.watched) struct `The watchdog of hanging tests` {
   @Test func `the watchdog names hanging tests and explains their queues`() async throws {
     let result = await #expect(
       processExitsWith: .failure,

@@ -30,7 +30,7 @@ private struct Session: Sendable {
   #expect(session.asked.all.count == 1)
 }
 
-@Test func `Two conditions: the second of a pair isn't asked`() throws {
+@Test func `Two conditions: the second of a pair isn't evaluated`() throws {
   let print = Lines()
   let network = Answer(false)
   let session = Session()

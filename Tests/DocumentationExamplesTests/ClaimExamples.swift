@@ -147,7 +147,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   #expect(simulation.now == .seconds(13))
 }
 
-@Test func `OperationClaimError: who holds what is needed`() {
+@Test func `OperationClaimError: the error names the holders of the claim`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let holder = work("backup", in: simulation)
@@ -169,7 +169,7 @@ private func transfer(from a: Account, to b: Account) async throws {}
   #expect(print.all == [#"held by ["backup"]"#])
 }
 
-@Test func `ResourcePool: units are shared by those who need few and many`() {
+@Test func `ResourcePool: units are shared by operations that need few and many`() {
   let simulation = SimulatedEnvironment(seed: 1)
   var environment = simulation.environment
   environment.claimDomain = .shared

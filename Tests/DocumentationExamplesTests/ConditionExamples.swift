@@ -88,7 +88,7 @@ func `NegatedCondition: the opposite holds`(isDown: Bool) {
 }
 
 @Test(arguments: [true, false], [true, false])
-func `AllOf: both hold, and the second is asked only if the first does`(
+func `AllOf: the second condition is evaluated only if the first is satisfied`(
   isOnline: Bool,
   isDown: Bool
 ) {
@@ -108,7 +108,7 @@ func `AllOf: both hold, and the second is asked only if the first does`(
 }
 
 @Test(arguments: [true, false], [true, false])
-func `AnyOf: one holds, and the second is asked only if the first doesn't`(
+func `AnyOf: the second condition is evaluated only if the first isn't satisfied`(
   isOnWiFi: Bool,
   insists: Bool
 ) {
@@ -133,7 +133,7 @@ private struct LocationPermission: OperationCondition {
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult { .satisfied }
 }
 
-@Test func `SilentCondition: nobody is asked for what would make it hold`() {
+@Test func `SilentCondition: the prerequisite of the condition isn't added`() {
   let operation = AdvancedOperation()
 
   // Not worth asking the user for, but welcome if it was given before:
@@ -181,7 +181,7 @@ private struct LocationPermission: OperationCondition {
   #expect(broken?.dependencies == ["parse was cancelled"])
 }
 
-@Test func `FileExists and FreeSpace: the machine is asked`() {
+@Test func `FileExists and FreeSpace: conditions check the machine`() {
   let importing = AdvancedOperation()
   let download = AdvancedOperation()
 

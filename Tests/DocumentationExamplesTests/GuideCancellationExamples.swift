@@ -6,7 +6,7 @@ private struct LoggedOut: Error, CustomStringConvertible {
   let description = "The user has logged out."
 }
 
-@Test func `Cancellation: each end of a workflow is told apart`() throws {
+@Test func `Cancellation: code can distinguish the ends of a workflow`() throws {
   let print = Lines()
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -118,7 +118,7 @@ private struct LoggedOut: Error, CustomStringConvertible {
   #expect(hasty.outcome?.failure?.isCancellation == false)
 }
 
-@Test func `Cancellation: a value that comes late is dropped, and an error is kept`() {
+@Test func `Cancellation: a late value is dropped, and a late error is kept`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let clock = simulation.environment.clock

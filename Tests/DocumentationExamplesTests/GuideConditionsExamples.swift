@@ -82,7 +82,7 @@ private struct SignInRefused: Error, CustomStringConvertible {
   let description = "The user has refused."
 }
 
-@Test func `Conditions: a prerequisite makes one hold`() async throws {
+@Test func `Conditions: a condition is satisfied by its prerequisite`() async throws {
   struct NotSignedIn: Error, CustomStringConvertible {
     let description = "The user isn't signed in."
   }
@@ -210,7 +210,7 @@ private struct SignInRefused: Error, CustomStringConvertible {
   #expect(operation.ending == "succeeded")
 }
 
-@Test func `Conditions: observers of a failed one see its end only`() {
+@Test func `Conditions: observers of an operation with a failed condition receive its end only`() {
   let recorder = RecordingObserver()
   let operation = ResultOperation(name: "operation") {}
   operation.addObserver(recorder)

@@ -10,7 +10,7 @@ import Testing
 import Android
 #endif
 
-@Test func `Ending a queue: what finishes, what is cut short, what comes too late`() throws {
+@Test func `Ending a queue: operations finish, are cut short or are refused`() throws {
   let print = Lines()
 
   let simulation = SimulatedEnvironment(seed: 1)
@@ -166,7 +166,7 @@ private func endsOfOperations(_ report: OperationDrainReport, _ late: AdvancedOp
   }
 }
 
-@Test func `Ending a queue: what a member adds is taken in`() throws {
+@Test func `Ending a queue: the queue accepts operations that its members add`() throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(name: "mail", environment: simulation.environment)
@@ -220,7 +220,7 @@ private func endsOfOperations(_ report: OperationDrainReport, _ late: AdvancedOp
   #expect(another.ending == "succeeded")
 }
 
-@Test func `Ending a queue: a suspended one is resumed when the time is over`() throws {
+@Test func `Ending a queue: a suspended queue is resumed when the time has passed`() throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   queue.isSuspended = true

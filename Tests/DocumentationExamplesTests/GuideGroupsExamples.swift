@@ -74,7 +74,7 @@ private struct NotReleased: Error, CustomStringConvertible {
   try expectShown(print, in: "GroupsScopesAndRollback")
 }
 
-@Test func `Groups: a time limit comes while a failure is undone`() throws {
+@Test func `Groups: a time limit passes while a failure is undone`() throws {
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -142,7 +142,8 @@ private struct NotReleased: Error, CustomStringConvertible {
 }
 
 @Test(arguments: [GroupOperation.ErrorPolicy.collectAll, .failFast])
-func `Groups: the others, when a child fails`(policy: GroupOperation.ErrorPolicy) {
+func `Groups: an error policy decides about the other children`(policy: GroupOperation.ErrorPolicy)
+{
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
@@ -163,7 +164,7 @@ func `Groups: the others, when a child fails`(policy: GroupOperation.ErrorPolicy
   #expect((dependent.ending == "succeeded") == goesOn)
 }
 
-@Test func `Groups: a child comes late`() {
+@Test func `Groups: a child is added late`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let ran = Lines()

@@ -9,7 +9,7 @@ private func queue(of simulation: SimulatedEnvironment) -> AdvancedOperationQueu
   AdvancedOperationQueue(environment: simulation.environment)
 }
 
-@Test func `Restarts: an order goes on after the payment`() throws {
+@Test func `Restarts: an order continues after the payment`() throws {
   let print = Lines()
 
   func makeOrder(_ journal: some OperationJournal) -> [AdvancedOperation] {
@@ -62,7 +62,7 @@ private final class Bank: Sendable {
   }
 }
 
-@Test func `Restarts: a death between a payment and its record`() throws {
+@Test func `Restarts: a crash between a payment and its record`() throws {
   let print = Lines()
   let bank = Bank(print)
   let journal = InMemoryJournal()
@@ -88,7 +88,7 @@ private final class Bank: Sendable {
   #expect(bank.chargeCount == 1)
 }
 
-@Test func `Restarts: what chance makes is recorded before it is used`() throws {
+@Test func `Restarts: a random value is recorded before its use`() throws {
   let bank = Bank(Lines())
   let journal = InMemoryJournal()
   for life in 0..<2 {
@@ -134,7 +134,7 @@ private struct CardDeclined: Error, CustomStringConvertible {
   let description = "The card was declined."
 }
 
-@Test func `Restarts: what an earlier life has done is undone`() throws {
+@Test func `Restarts: a rollback undoes the steps of an earlier run`() throws {
   let print = Lines()
   let hall = Hall(print)
   let journal = InMemoryJournal()
@@ -192,7 +192,7 @@ private struct DiskIsFull: Error, CustomStringConvertible {
   try expectShown(print, in: "SurvivingARestart")
 }
 
-@Test func `Restarts: a rollback sees that only the record has failed`() {
+@Test func `Restarts: a rollback detects that only the record has failed`() {
   let print = Lines()
   let journal = InMemoryJournal()
   journal.failRecord(1, with: DiskIsFull())

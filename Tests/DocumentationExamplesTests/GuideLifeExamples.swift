@@ -77,7 +77,7 @@ import Testing
   )
 }
 
-@Test func `The life of an operation: what comes too early or too late`() throws {
+@Test func `The life of an operation: calls are refused that come too early or too late`() throws {
   let operation = ResultOperation(name: "done") {}
   #expect(throws: OperationProduceError.self) { try operation.produce(AdvancedOperation()) }
   simulate(operation)
@@ -94,7 +94,7 @@ import Testing
   #expect(operation.dependencies == [late])
 }
 
-@Test func `The life of an operation: started by hand, without a queue`() {
+@Test func `The life of an operation: an operation is started manually, without a queue`() {
   let operation = AdvancedOperation(name: "by hand")
   operation.start()
   #expect(operation.isFinished)

@@ -259,7 +259,7 @@ func `Coming from ProcedureKit: a cancelled dependency skips an operation`(isCan
   #expect(isOver.all.count == 3)
 }
 
-@Test func `Coming from task groups: the first error cancels the others at once`() throws {
+@Test func `Coming from task groups: the first error cancels the others immediately`() throws {
   let print = Lines()
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)

@@ -115,7 +115,7 @@ private struct Malformed: Error, CustomStringConvertible {
   #expect(!started && finished)
 }
 
-@Test func `Observing: what did-finish does comes before any dependent`() {
+@Test func `Observing: an observer's did-finish runs before any dependent starts`() {
   let order = Lines()
   let first = ResultOperation(name: "first") {}
   let second = ResultOperation(name: "second") { order("dependent") }

@@ -13,7 +13,7 @@ private final class Basket: Sendable {
   func add(_ seats: [Int]) { kept.withLock { $0 += seats } }
 }
 
-@Test func `Restarts in tests: what is kept in memory is found`() throws {
+@Test func `Restarts in tests: an exploration finds values that are kept in memory only`() throws {
   var message = ""
 
   do {
@@ -46,7 +46,7 @@ private final class Basket: Sendable {
   #expect(report.scheduleCount == 10 && report.restartCount >= 10 * 2)
 }
 
-@Test func `Restarts in tests: one death, and a record that fails`() throws {
+@Test func `Restarts in tests: a test simulates one crash, and a record that fails`() throws {
   func makeOrder(_ journal: InMemoryJournal) -> [ResultOperation<Int>] {
     let reserve = ResultOperation { 2 }.recorded(as: "reserve", in: journal)
     let pay = reserve.then { seats in 20 * seats }.recorded(as: "pay", in: journal)

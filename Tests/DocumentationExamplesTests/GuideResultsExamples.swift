@@ -144,7 +144,7 @@ private final class Request: Sendable {
   #expect(ending(after: ResultOperation { throw OperationSkipped(reason: "") }) == "skipped")
 }
 
-@Test func `Results: an input that is no dependency any more`() {
+@Test func `Results: an input isn't a dependency any more`() {
   let first = ResultOperation(name: "first") { 1 }
   let next = first.then(name: "next") { $0 }
   next.removeDependency(first)

@@ -120,7 +120,7 @@ private struct NotFound: Error {}
   #expect(breaker.state == .closed)
 }
 
-@Test func `Retries: what is not tried again, and what counts`() {
+@Test func `Retries: a policy decides about errors, and counts attempts`() {
   let bodies = Lines()
   let skipped = ResultOperation(retry: .immediate.attempts(3)) {
     bodies("skipped")
@@ -155,7 +155,7 @@ private struct NotFound: Error {}
   try expectShown(print, in: "RetriesAndTimeouts")
 }
 
-@Test func `Retries: the documentation of budgets and of delays that start anew`() throws {
+@Test func `Retries: the examples of budgets and of delays that begin again`() throws {
   let first: RetryPolicy
   do {
     let budget = RetryBudget("api", ratio: 0.1)

@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [(2, 1), (3, 1), (2, 2)])
-  func `chains beside each other`(chainCount: Int, length: Int) throws {
+  func `chains run at the same time`(chainCount: Int, length: Int) throws {
     let orders = try Self.orders(chainCount, of: length)
     let condition = length == 1 ? "" : " with a `depthFirst` of 500"
     try expectRow(

@@ -72,7 +72,7 @@ import Testing
   #expect(importing.doneCount == 2)
 }
 
-@Test func `Thread safety: what an operation did is seen by its dependents`() async throws {
+@Test func `Thread safety: dependents see the effects of an operation`() async throws {
   final class Box: @unchecked Sendable {
     // Sendable: written by one operation, and read by one that depends on it.
     var text = ""

@@ -150,7 +150,7 @@ import Testing
   try expectShown(print, in: "WhyIsntItRunning")
 }
 
-@Test func `Why isn't it running: printed by a task of its own while the program hangs`()
+@Test func `Why isn't it running: a separate task prints the explanation while the program hangs`()
   async throws
 {
   let print = Lines()

@@ -134,7 +134,7 @@ private final class RecordedKeys: Sendable {
   func add(_ key: String) { lines(key) }
 }
 
-@Test func `ResultOperation: a value that is recorded, made of two`() async throws {
+@Test func `ResultOperation: a recorded value is computed from two values`() async throws {
   let journal = InMemoryJournal()
   let app = ResultOperation { try await compile("app") }.recorded(as: "app", in: journal)
   let base = ResultOperation { "base" }.recorded(as: "base", in: journal)
@@ -165,7 +165,7 @@ private final class RecordedKeys: Sendable {
   #expect(journal.records.map { $0.value as? Bool } == [true])
 }
 
-@Test func `isFromJournal: an observer tells what was done before`() async throws {
+@Test func `isFromJournal: an observer distinguishes values from the journal`() async throws {
   let print = Lines()
   let journal = InMemoryJournal([.init(key: "build", value: "app.o")])
   let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
@@ -180,7 +180,7 @@ private final class RecordedKeys: Sendable {
 
 private struct FullDisk: Error {}
 
-@Test func `OperationJournalError: what was done and isn't recorded`() {
+@Test func `OperationJournalError: the work was done and isn't recorded`() {
   let print = Lines()
   let journal = InMemoryJournal()
   journal.failRecord(1, with: FullDisk())
@@ -201,7 +201,7 @@ private final class Hall: Sendable {
   func release(_ id: String) async throws { log("released \(id)") }
 }
 
-@Test func `OperationJournal: what was undone is taken back`() {
+@Test func `OperationJournal: a rollback removes the record`() {
   let hall = Hall()
   let journal = InMemoryJournal()
   let id = "order 17"
@@ -224,7 +224,7 @@ private final class Hall: Sendable {
   #expect(journal.keys == [])
 }
 
-@Test func `InMemoryJournal: what a restart finds`() {
+@Test func `InMemoryJournal: a restart finds the recorded values`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
@@ -239,7 +239,7 @@ private final class Hall: Sendable {
   #expect(beforeThat.keys == [])
 }
 
-@Test func `exploreRestarts: a death at every step`() throws {
+@Test func `exploreRestarts: the process crashes at every step`() throws {
   try exploreRestarts { simulation, journal in
     let build = ResultOperation { try await compile("app") }.recorded(as: "build", in: journal)
     let pack = build.then { try await archive($0) }.recorded(as: "pack", in: journal)

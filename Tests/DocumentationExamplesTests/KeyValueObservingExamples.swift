@@ -1,7 +1,7 @@
 import CoreOperations
 import Testing
 
-@Test func `observe: the end of an operation is told`() {
+@Test func `observe: the closure is notified of the end of an operation`() {
   let print = Lines()
   let operation = BlockOperation {}
 
@@ -30,7 +30,7 @@ import Testing
   token.invalidate()
 }
 
-@Test func `ObservedChange: old and new value are told when asked for`() {
+@Test func `ObservedChange: a change has the old and the new value if these were requested`() {
   let print = Lines()
   let operation = BlockOperation {}
 
@@ -43,7 +43,7 @@ import Testing
   #expect(print.all == ["normal → veryHigh"])
 }
 
-@Test func `ObservationToken: nothing is told after invalidating`() {
+@Test func `ObservationToken: the closure isn't called after invalidating`() {
   let print = Lines()
   let operation = BlockOperation {}
 

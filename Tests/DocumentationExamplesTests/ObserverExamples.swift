@@ -2,7 +2,7 @@ import AdvancedOperations
 import AdvancedOperationsTesting
 import Testing
 
-@Test func `BlockObserver: closures are told`() {
+@Test func `BlockObserver: closures are notified`() {
   let print = Lines()
   let operation = ResultOperation(name: "download") {}
 
@@ -19,7 +19,7 @@ private struct Journal: Sendable {
 
 private let journal = Journal()
 
-@Test func `OperationObserver: a type of your own is told`() throws {
+@Test func `OperationObserver: your own type is notified`() throws {
   struct Audit: OperationObserver {
     func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
       journal.write("\(operation.name ?? ""): \(outcome)")
@@ -33,7 +33,7 @@ private let journal = Journal()
   #expect(journal.lines.all == ["download: \(outcome)"])
 }
 
-@Test func `OperationObservation: who isn't interested any more is removed`() {
+@Test func `OperationObservation: an observer is removed`() {
   let refreshed = Lines()
   @Sendable func refresh(_ operation: AdvancedOperation) { refreshed(operation) }
   let operation = AdvancedOperation()
@@ -45,7 +45,7 @@ private let journal = Journal()
   #expect(operation.isFinished && refreshed.all.isEmpty)
 }
 
-@Test func `OperationProgress: an operation says how far it is`() {
+@Test func `OperationProgress: an operation reports its progress`() {
   let print = Lines()
   let rows = 1...4
 
@@ -77,7 +77,7 @@ private let journal = Journal()
   #expect(print.all.last == "100 %")
 }
 
-@Test func `TimeoutObserver: what takes too long is cancelled`() {
+@Test func `TimeoutObserver: an operation that takes too long is cancelled`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let download = ResultOperation { try await clock.sleep(until: .seconds(3600)) }
@@ -105,7 +105,7 @@ private struct Watched {
   }
 }
 
-@Test func `OperationEvents: what happens is a sequence`() async {
+@Test func `OperationEvents: events are a sequence`() async {
   let bar = Bar()
   let download = Watched(
     ResultOperation { AdvancedOperation.current?.updateProgress(completed: 1, total: 4) }

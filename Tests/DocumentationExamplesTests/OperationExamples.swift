@@ -32,7 +32,7 @@ private func importAll() throws {}
   #expect(!importing.hasStarted)
 }
 
-@Test func `hasStarted: one that was left out is told from one that was at work`() {
+@Test func `hasStarted: an observer distinguishes operations that never executed`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let print = Lines()
@@ -66,7 +66,7 @@ private final class Connection: Sendable {
 
 private let file = "catalogue.csv"
 
-@Test func `CancellationPolicy: a body that has to wind up decides when it is over`() {
+@Test func `CancellationPolicy: a body that has to clean up decides when the operation finishes`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
@@ -120,7 +120,7 @@ private func report(_ operation: AdvancedOperation, _ print: Lines) {
   )
 }
 
-@Test func `OperationFailure: its description is a tree of what went wrong and where`() throws {
+@Test func `OperationFailure: the description is a tree of errors with their operations`() throws {
   // Below a device, so that there is none on any machine.
   let path = "/dev/null/feed.json"
   let open = AdvancedOperation()

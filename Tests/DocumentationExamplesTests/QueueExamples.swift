@@ -15,7 +15,7 @@ import Testing
   #expect(operations.allSatisfy { $0.ending == "succeeded" })
 }
 
-@Test func `AdvancedOperationQueueDelegate: it attaches what all operations need`() {
+@Test func `AdvancedOperationQueueDelegate: the delegate attaches observers to all operations`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
 
@@ -85,7 +85,7 @@ private struct LoggedOut: Error {}
   #expect(operation.cancellationReason is LoggedOut)
 }
 
-@Test func `AdvancedOperationQueue: a name and a limit are given with the queue`() {
+@Test func `AdvancedOperationQueue: the initializer accepts a name and a limit`() {
   let imports = AdvancedOperationQueue(name: "imports", maxConcurrentOperationCount: 4)
 
   #expect(imports.name == "imports")
@@ -118,7 +118,7 @@ private struct Archive: Sendable {
   func save(_ events: [String]) async throws -> Int { events.count }
 }
 
-@Test func `run: one call adds a workflow and gives its value`() async throws {
+@Test func `run: one call adds a workflow and returns its value`() async throws {
   let queue = AdvancedOperationQueue()
   let feed = FeedServer()
   let archive = Archive()
@@ -168,7 +168,7 @@ private struct DrainLog {
   func warning(_ line: String) { lines(line) }
 }
 
-@Test func `drain: what was cut short is named`() async throws {
+@Test func `drain: the report names the operations that were cut short`() async throws {
   let logger = DrainLog()
   let queue = AdvancedOperationQueue()
   queue.addOperation(ResultOperation(name: "parse") { 1 })
@@ -179,7 +179,7 @@ private struct DrainLog {
   #expect(logger.lines.all.isEmpty)
 }
 
-@Test func `OperationDrainReport: it says how the last operations ended`() async throws {
+@Test func `OperationDrainReport: the report counts the outcomes`() async throws {
   let print = Lines()
   let queue = AdvancedOperationQueue()
   queue.addOperations((1...12).map { number in ResultOperation { number } })
@@ -193,7 +193,7 @@ private struct DrainLog {
   #expect(print.all == ["\(report)"])
 }
 
-@Test func `OperationQueueClosed: it is the reason of what comes too late`() async throws {
+@Test func `OperationQueueClosed: the error is the reason of late operations`() async throws {
   let refusals = Lines()
   let refuse = { refusals("refused") }
   let queue = AdvancedOperationQueue()

@@ -162,7 +162,7 @@ private enum Values {
     try expectOutput(print)
   }
 
-  @Test func `a callback that gives a value is stopped by a cancel`() throws {
+  @Test func `a callback that returns a value is stopped by a cancel`() throws {
     let simulation = SimulatedEnvironment(seed: 1)
     let queue = AdvancedOperationQueue(environment: simulation.environment)
     let load = Values.load()

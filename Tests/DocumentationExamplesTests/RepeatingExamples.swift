@@ -104,7 +104,7 @@ private struct Inbox: Sendable {
 
 private let servers = [FeedServer(failures: 9), FeedServer()]
 
-@Test func `RetryOperation: gives the value of the attempt that succeeded`() throws {
+@Test func `RetryOperation: the value is that of the attempt that succeeded`() throws {
   let page = RetryOperation(name: "page", retry: .immediate.attempts(3)) { attempt in
     ResultOperation(name: "attempt") { try await servers[attempt % 2].download() }
   }
@@ -205,7 +205,7 @@ private struct Cache: Sendable { let feed = "Kamchatka 1952" }
   #expect(try parse.result?.get().events == ["Kamchatka 1952"])
 }
 
-@Test func `ResultOperation: another operation gives the value`() throws {
+@Test func `ResultOperation: another operation produces the value`() throws {
   let download = ResultOperation(name: "download") { try await FeedServer(failures: 1).download() }
   let server = FeedServer()
 

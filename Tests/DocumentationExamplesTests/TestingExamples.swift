@@ -44,7 +44,7 @@ func `an import without network fails and doesn't touch the database`(seed: UInt
   #expect(database.isUntouched)
 }
 
-@Test func `ConditionProbe: it answers when it is told to`() {
+@Test func `ConditionProbe: the probe returns a result when the test requests it`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let operation = AdvancedOperation()
@@ -67,7 +67,7 @@ func `an import without network fails and doesn't touch the database`(seed: UInt
   #expect(!result.isSatisfied)
 }
 
-@Test func `RecordingObserver: it keeps what it is told`() {
+@Test func `RecordingObserver: the observer keeps its events`() {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue = AdvancedOperationQueue(environment: simulation.environment)
   let operation = AdvancedOperation()
@@ -79,7 +79,7 @@ func `an import without network fails and doesn't touch the database`(seed: UInt
   #expect(recorder.kinds == [.enqueued, .started, .willFinish, .finished])
 }
 
-@Test func `OperationEvent: each says what happened`() {
+@Test func `OperationEvent: each event describes a change`() {
   let print = Lines()
   let recorder = RecordingObserver()
   let operation = ResultOperation { throw Offline() }

@@ -147,7 +147,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   #expect(draw(1) != draw(2))
 }
 
-@Test func `HeldOperation: it holds what it claims`() {
+@Test func `HeldOperation: the operation holds its claims until its release`() {
   let (simulation, queue) = scene()
   let migration = AdvancedOperation()
   migration.addClaim(MutuallyExclusive("database"))
@@ -164,7 +164,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   #expect(migration.isFinished)
 }
 
-@Test func `OperationFault: things go wrong where they are told to`() throws {
+@Test func `OperationFault: an operation fails at the chosen state`() throws {
   let (simulation, queue) = scene()
   let download = ResultOperation(name: "download") { 1 }
   let parse = download.then(name: "parse") { $0 }
@@ -200,7 +200,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   try expectConditionFailure(of: importing, is: FileExists.Problem.missing(path: "/no/such/file"))
 }
 
-@Test func `expectOutcome: how it ended`() throws {
+@Test func `expectOutcome: the outcome is compared`() throws {
   let download = ResultOperation { throw Offline() }
   let parse = AdvancedOperation()
   parse.addDependency(download)
@@ -217,7 +217,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   try expectOutcome(of: upload, is: .cancelled)
 }
 
-@Test func `ExpectationFailure: it says where`() throws {
+@Test func `ExpectationFailure: the failure has the place of the call`() throws {
   let lines = Lines()
   func print(_ line: Int, _ message: String) { lines("\(line): \(message)") }
   let upload = ResultOperation(name: "upload") { throw Offline() }
@@ -232,7 +232,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   #expect(lines.all.count == 1)
 }
 
-@Test func `expectEvents: what an observer was told`() throws {
+@Test func `expectEvents: the events of an observer are compared`() throws {
   let recorder = RecordingObserver()
   let operation = AdvancedOperation()
   operation.addObserver(recorder)

@@ -154,7 +154,7 @@ private struct SignedIn: OperationCondition {
     #expect(failure.elements.map(\.origin) == (1...4).map { .attempt($0, .body) })
   }
 
-  @Test func `somebody else is uploading`() throws {
+  @Test func `another operation is uploading`() throws {
     network.answer(.satisfied)
     changes.answer(.satisfied)
     let other = HeldOperation(name: "other")
@@ -211,7 +211,7 @@ private struct SignedIn: OperationCondition {
     try Self(seed: seed).`a prerequisite fails`()
     try Self(seed: seed).`there is nothing to do`()
     try Self(seed: seed).`a condition never answers`()
-    try Self(seed: seed).`somebody else is uploading`()
+    try Self(seed: seed).`another operation is uploading`()
     try Self(seed: seed).`it takes too long`()
     try Self(seed: seed).`it succeeds at last`()
     try Self(seed: seed).`it fails at each attempt`()

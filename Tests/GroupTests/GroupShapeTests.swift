@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `What a group takes in, and how many at once` {
+@Suite(.watched) struct `Children of a group, and its limit` {
   @Test func `a group's builder accepts statements that attach observers or add dependencies`() {
     let world = World()
     let log = Log<String>()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Waits that code begins, and what has not begun when they complete a cycle, or don't.
-@Suite(.watched) struct `Cycles through what has not begun` {
+@Suite(.watched) struct `Cycles through operations that have not begun` {
   private let queue = AdvancedOperationQueue()
 
   init() { queue.maxConcurrentOperationCount = 1 }

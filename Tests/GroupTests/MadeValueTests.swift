@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 /// What makes operations gives the value of what it ran.
-@Suite struct `The value of operations that are made` {
+@Suite struct `The value of operations that are created` {
   @Test func `a retry operation returns the value of the successful attempt`() throws {
     let world = World()
     let retrying = RetryOperation(name: "retry", retry: .immediate.attempts(3)) { attempt in

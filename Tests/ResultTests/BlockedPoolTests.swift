@@ -55,7 +55,7 @@ private enum Blocked {
 }
 
 @Suite(.watched, .heavy, .needsThreadPool("All threads of tasks are blocked."))
-struct `While others block all threads of tasks` {
+struct `Operations while other code blocks all threads of tasks` {
   @Test func `suspending bodies finish although other code blocks all task threads`() async {
     await #expect(processExitsWith: .success) {
       let count = try await Blocked.run { number, queue in

@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import TestSupport
 import Testing
 
-@Suite struct `Results that others need` {
+@Suite struct `Results that other operations need` {
   @Test(arguments: seeds)
   func `results are injected by type in any order of adding`(seed: UInt64) {
     let world = World(seed: seed)

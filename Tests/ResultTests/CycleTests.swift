@@ -3,7 +3,7 @@ import AdvancedTestSupport
 import Testing
 
 /// Waits in bodies that could never end.
-@Suite(.watched) struct `A body that waits for what waits for it` {
+@Suite(.watched) struct `A body that waits for a dependent of its operation` {
   @Test func `a body that awaits its own value fails with a cycle error`() async throws {
     let queue = AdvancedOperationQueue()
     let own = Locked<ResultOperation<Int>?>(nil)

@@ -63,7 +63,7 @@ import Testing
     #expect(starts.reduce(0, +) == 1_010)
   }
 
-  @Test func `an operation without a retry left fails at that moment, and says why`() throws {
+  @Test func `an operation without a retry left fails at that moment with the reason`() throws {
     let world = World()
     let budget = RetryBudget("api", ratio: 0, minimum: 1)
     let policy = RetryPolicy.constant(.seconds(1)).attempts(5).limited(by: budget)
@@ -80,7 +80,7 @@ import Testing
     #expect(call.outcome?.failure?.isTimeout == false)
   }
 
-  @Test func `a retry that is cancelled during its delay is given back`() {
+  @Test func `a retry that is cancelled during its delay is returned to the budget`() {
     let world = World()
     let budget = RetryBudget(ratio: 0, minimum: 1, per: .seconds(1_000))
     let policy = RetryPolicy.constant(.seconds(10)).attempts(2).limited(by: budget)
@@ -158,7 +158,7 @@ import Testing
     #expect(Self.spends(&window, at: .seconds(119)))
   }
 
-  @Test func `a retry that was forgotten can't be given back`() {
+  @Test func `a retry that was forgotten can't be returned to the budget`() {
     var window = RetryWindow(.init(ratio: 0, minimum: 1, duration: .seconds(10)))
     #expect(Self.spends(&window, at: .seconds(1)))
     #expect(Self.spends(&window, at: .seconds(11)))
@@ -189,7 +189,7 @@ import Testing
   }
 }
 
-@Suite struct `A policy that starts anew after a stable attempt` {
+@Suite struct `A policy that begins again after a stable attempt` {
   /// The times at which attempts begin, each of which fails after a time.
   private static func begins(_ seconds: [Int], _ policy: RetryPolicy) -> [Duration] {
     let world = World()
@@ -226,7 +226,7 @@ import Testing
     )
   }
 
-  @Test func `the number of attempts starts anew, and the total time doesn't`() {
+  @Test func `a stable attempt resets the number of attempts, but not the total time`() {
     let policy = RetryPolicy.constant(.seconds(1)).attempts(2).resettingAfter(.seconds(60))
     #expect(Self.begins([60, 60, 60, 1, 1, 1], policy).count == 4)
     let timed = policy.totalTimeout(.seconds(100))

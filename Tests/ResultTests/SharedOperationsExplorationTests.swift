@@ -14,7 +14,7 @@ import Testing
     try #require(queue.operationCount == 0)
   }
 
-  @Test func `a caller who stays gets a value while others leave`() throws {
+  @Test func `a remaining caller gets a value while other callers leave`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(2_000),
       randomSchedules: Effort.drawn(200)
@@ -32,7 +32,7 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
-  @Test func `the last caller leaves while another one comes`() throws {
+  @Test func `the last caller may leave while another caller arrives`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(2_000),
       randomSchedules: Effort.drawn(200)
@@ -74,7 +74,7 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
-  @Test func `an operation that the program cancels ends for all who wait`() throws {
+  @Test func `an operation that the program cancels ends for all waiting callers`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(2_000),
       randomSchedules: Effort.drawn(200)
@@ -95,7 +95,7 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
-  @Test func `a fresh call that would wait for itself leaves while another one comes`() throws {
+  @Test func `a fresh call that would wait for itself leaves while another call arrives`() throws {
     let report = try exploreSchedules(
       depthFirst: Effort.schedules(2_000),
       randomSchedules: Effort.drawn(200)
@@ -125,7 +125,7 @@ import Testing
     #expect(report.scheduleCount > 100)
   }
 
-  @Test func `callers who leave at once on threads throw a cancellation, and bodies never overlap`()
+  @Test func `bodies never overlap if callers leave on threads at the same time`()
     async
   {
     let queue = AdvancedOperationQueue()

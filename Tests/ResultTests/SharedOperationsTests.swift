@@ -101,7 +101,7 @@ import Testing
 
   // MARK: Leaving
 
-  @Test func `the work goes on until the last caller has left, and ends at that moment`() throws {
+  @Test func `shared work continues until the last caller has left, and ends then`() throws {
     let world = World()
     let desk = Desk(world, taking: .seconds(100))
     let calls = (0..<1_000).map { _ in desk.call(1) }
@@ -119,7 +119,7 @@ import Testing
     #expect(desk.shared.isEmpty)
   }
 
-  @Test func `a caller who comes after one of two has left joins the body`() throws {
+  @Test func `a caller who arrives after one of two has left joins the body`() throws {
     let world = World()
     let desk = Desk(world, taking: .seconds(10))
     let first = desk.call(1)
@@ -134,7 +134,7 @@ import Testing
     #expect(desk.keys.entries.count == 1)
   }
 
-  @Test func `a caller who comes before the cancelled body has ended gets the next body`() throws {
+  @Test func `a caller who arrives before the cancelled body's end gets the next body`() throws {
     let world = World()
     let desk = Desk(world, taking: .seconds(10), ignoringCancels: true)
     let first = desk.call(1)
@@ -313,7 +313,7 @@ import Testing
     #expect(desk.made.entries.count == 2)
   }
 
-  @Test func `a call joins the run that goes on, and a fresh one the next`() throws {
+  @Test func `a call joins the current run, and a fresh call joins the next run`() throws {
     let world = World()
     let desk = Desk(world, taking: .seconds(10))
     _ = desk.call(1)
@@ -334,7 +334,7 @@ import Testing
     #expect(desk.made.entries.count == 1)
   }
 
-  @Test func `nobody's next run is never created`() throws {
+  @Test func `a next run without callers is never created`() throws {
     let world = World()
     let desk = Desk(world, taking: .seconds(10))
     _ = desk.call(1)
@@ -350,7 +350,7 @@ import Testing
   // MARK: Cycles
 
   @Test(arguments: [false, true])
-  func `a body that asks for its own key gets an error`(fresh: Bool) throws {
+  func `a body that requests its own key gets an error`(fresh: Bool) throws {
     let world = World()
     let own = Locked<SharedOperations<Int, Int>?>(nil)
     let shared = SharedOperations<Int, Int>(queue: world.queue) { key in
@@ -483,7 +483,7 @@ import Testing
 
   // MARK: Memory
 
-  @Test func `nothing stays when all has ended`() throws {
+  @Test func `shared operations keep nothing after all calls have ended`() throws {
     let world = World()
     weak var kept: Bodies?
     do {

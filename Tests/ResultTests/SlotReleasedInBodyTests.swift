@@ -29,7 +29,7 @@ private func releasing(
   // MARK: The slot
 
   @Test(arguments: seeds)
-  func `awaits an operation of its own queue with one slot`(seed: UInt64) throws {
+  func `a body without its slot can await an operation of the same queue`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let (queue, log) = (world.queue, Log<String>())
     let inner = world.body("inner", seconds: 2)
@@ -154,7 +154,7 @@ private func releasing(
   // MARK: Several calls
 
   @Test(arguments: seeds)
-  func `counts calls at the same time as one, which the last of them ends`(seed: UInt64) {
+  func `simultaneous calls release one slot until the last call ends`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     @Sendable func call(_ seconds: Int) async throws {
@@ -618,7 +618,7 @@ private func releasing(
     world.simulation.run()
   }
 
-  @Test func `explains that it waits for its slot, and what holds it`() {
+  @Test func `the explanation of a wait for the slot names its holder`() {
     let world = World(limit: 1)
     world.queue.name = "narrow"
     let clock = world.simulation.environment.clock

@@ -7,7 +7,7 @@ extension Listings {
     private let operation = DataTransformOperation(input: [1, 2, 3, 4, 5, 6])
     private let queue = OperationQueue()
 
-    @Test func `doubles its input and keeps its own state meanwhile`() async throws {
+    @Test func `an operation doubles its input and has its own state`() async throws {
       let stage = Stage.current
       #expect(operation.isReady && !operation.isExecuting && !operation.isFinished)
       queue.addOperation(operation)
@@ -25,7 +25,7 @@ extension Listings {
       )
     }
 
-    @Test func `runs synchronously when it is started by hand`() async {
+    @Test func `the operation runs synchronously when it is started manually`() async {
       let stage = Stage.current
       let operation = operation
       async let started = onThread {
@@ -49,7 +49,7 @@ extension Listings {
       #expect(operation.getOutput() == nil)
     }
 
-    @Test func `cancelled before its turn, it leaves the queue without working`() async throws {
+    @Test func `an operation that is cancelled before its start never runs`() async throws {
       queue.isSuspended = true
       queue.addOperation(operation)
       operation.cancel()

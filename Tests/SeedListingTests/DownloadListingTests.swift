@@ -73,7 +73,7 @@ extension Listings {
       for path in paths { server.release(path) }
     }
 
-    @Test func `cancelled before its turn, it is never executed`() async throws {
+    @Test func `a download that is cancelled before its start never executes`() async throws {
       let (operations, queue) = downloads(urls, atOnce: 1)
       await operations[0].untilExecuting()
       operations[1].cancel()

@@ -37,7 +37,7 @@ extension Listings {
       server.release(path)
     }
 
-    @Test func `usage: left alone, it downloads, and the cancel comes too late`() async throws {
+    @Test func `usage: the download finishes, and the cancel arrives too late`() async throws {
       let stage = Stage.current
       let (download, queue) = usageWithOperationQueue(url)
       try await queue.untilAllOperationsAreFinished()

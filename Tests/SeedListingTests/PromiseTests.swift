@@ -45,7 +45,7 @@ import Testing
     #expect(operation.thread.withLock { $0 } != caller)
   }
 
-  @Test func `an asynchronous operation that is started by hand goes on after start returned`() {
+  @Test func `an asynchronous operation that is started manually continues after start returned`() {
     let operation = Patient()
     operation.start()
     #expect(operation.isExecuting && !operation.isFinished)
@@ -67,7 +67,7 @@ import Testing
     #expect(operation.ran.done.isOpen)
   }
 
-  @Test func `a cancel while it waits makes it ready, and those who observe it are told`()
+  @Test func `a cancel during a wait makes the operation ready, and notifies its observers`()
     async throws
   {
     let queue = OperationQueue()

@@ -59,7 +59,7 @@ private struct Flaw: Error {}
     #expect(live.now == 0)
   }
 
-  @Test func `a simultaneous cancel, finish and verdict cause one end and outcome`()
+  @Test func `a simultaneous cancel, finish and condition result cause one end and outcome`()
     async throws
   {
     let live = CoreStress.Live()

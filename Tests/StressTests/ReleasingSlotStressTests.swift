@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `limits hold, everything ends, and all is taken again`() async throws {
+  @Test func `limits aren't exceeded, and each released slot is taken again`() async throws {
     var random = CoreStress.Random(seed: 1)
     for round in 0..<CoreStress.scaled(60) {
       let queue = AdvancedOperationQueue()

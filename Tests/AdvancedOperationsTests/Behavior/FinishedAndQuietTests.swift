@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// An operation has two ends: finished, and quiet, when no body of it is going on any more.
-@Suite(.watched) struct `Finished and quiet` {
+@Suite(.watched) struct `Finished and idle` {
   @Test func `an operation holds its slot until execute has returned`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1

@@ -6,7 +6,7 @@ import Testing
 
 /// The start of an operation may be told by a thread that was telling an earlier event; that thread
 /// runs no body.
-@Suite(.watched) struct `A start that somebody else tells` {
+@Suite(.watched) struct `A start that another thread delivers` {
   /// An operation whose start is told by a thread that its queue knows nothing of.
   private struct Scene {
     let queue: AdvancedOperationQueue

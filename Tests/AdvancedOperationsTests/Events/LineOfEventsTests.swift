@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// One line of events per operation: nothing overlaps, nothing nests, nothing is lost.
-@Suite(.watched) struct `The line of events` {
+@Suite(.watched) struct `The events of an operation in order` {
   /// What any callback may call: everything.
   private static func callEverything(_ operation: AdvancedOperation, in world: World) {
     let late = Work("late")

@@ -41,7 +41,7 @@ import Testing
     #expect(child.kind == .succeeded)
   }
 
-  @Test func `observers receive a produced operation even if the producer ends meanwhile`() {
+  @Test func `observers receive a produced operation even if the producer ends in the meantime`() {
     struct Ends: OperationObserver {
       let other: AdvancedOperation
       func operationDidEnqueue(_ operation: AdvancedOperation) { other.finish() }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Who observes a property is called on the thread that changes it, before events are told.
-@Suite(.watched) struct `Who observes a property of an advanced operation` {
+@Suite(.watched) struct `Observers of a property of an advanced operation` {
   /// Ends an operation, and waits for that.
   private static let ends: [@Sendable (AdvancedOperation) -> Void] = [
     { $0.cancel() }, { $0.finish() }, { $0.finish(withError: Flaw(1)) },

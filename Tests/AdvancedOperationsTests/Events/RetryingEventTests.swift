@@ -118,7 +118,7 @@ import Testing
     #expect(recorder.timeline.svg().contains("retried 2 times"))
   }
 
-  @Test func `observers aren't notified of an attempt that isn't made`() {
+  @Test func `observers aren't notified of an attempt that never begins`() {
     let world = World()
     let log = Log<String>()
     let givenUp = Self.flaky(0, Log(), .immediate.attempts(1))

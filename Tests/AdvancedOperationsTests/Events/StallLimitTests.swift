@@ -115,7 +115,7 @@ private func limited(
     #expect(cancelled.entries == [])
   }
 
-  @Test func `doesn't measure a wait of the body for its slot, only what is before and after`() {
+  @Test func `a stall limit doesn't measure the body's wait for its slot`() {
     let (world, cancelled) = (World(limit: 1), Log<Duration>())
     let clock = world.simulation.environment.clock
     let work = ResultOperation(name: "work") {
@@ -179,7 +179,7 @@ private func limited(
     #expect(world.simulation.now == .seconds(602))
   }
 
-  @Test func `counts from the moment at which it is attached, and not when it is removed`() {
+  @Test func `a stall limit counts from its attachment until its removal`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let work = world.body("work", seconds: 3600)
     let removed = work.addObserver(TimeoutObserver(withoutProgressFor: .seconds(60)))
@@ -211,7 +211,7 @@ private func limited(
     observation: AdvancedOperation().addObserver(TimeoutObserver(.seconds(1)))
   )
 
-  @Test func `a timer that comes is set again after progress, and cancels without`() {
+  @Test func `a stall timer is set again after progress, and cancels without progress`() {
     var watch = StallWatch(at: .zero, isPaused: false)
     watch.progressed(at: .seconds(30))
     #expect(watch.idleTime(at: .seconds(45)) == .seconds(15))
@@ -230,7 +230,7 @@ private func limited(
     #expect(isProgress == [true, false, true, false, true])
   }
 
-  @Test func `waits are taken off, and a timer that comes in one is set after it`() {
+  @Test func `a stall limit subtracts waits, and sets a timer again that fires in one`() {
     var watch = StallWatch(at: .zero, isPaused: false)
     watch.paused(at: .seconds(10))
     watch.paused(at: .seconds(20))

@@ -5,7 +5,7 @@ import AdvancedTestSupport
 import CoreOperations
 import Testing
 
-@Suite struct `What people see of a journal` {
+@Suite struct `Diagnosis of operations with a journal` {
   private let journal = InMemoryJournal([.init(key: "done", value: 7)])
   private let world = World()
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Whatever life an operation had, nothing of it is left afterwards.
-@Suite(.watched) struct `What was made is let go of` {
+@Suite(.watched) struct `Operations of any history are released` {
   /// Runs a scene in a world of its own, and expects that nothing that it made is alive afterwards.
   private static func expectNothingLeft(
     seed: UInt64 = 1,

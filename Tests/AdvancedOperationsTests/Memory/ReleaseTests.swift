@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What is released runs its owner's code: never with a lock held, so it may call everything.
-@Suite(.watched) struct `What is released may call the operation` {
+@Suite(.watched) struct `A released object may call the operation` {
   /// Something whose end looks at an operation.
   private static func looking(at operation: AdvancedOperation, _ log: Log<Bool>) -> AtEnd {
     AtEnd { [weak operation] in

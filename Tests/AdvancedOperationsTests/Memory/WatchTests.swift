@@ -6,7 +6,7 @@ import CoreOperations
 import Testing
 
 /// What has ended leaves nothing on operations that live longer.
-@Suite struct `An operation that ends before what it waits for` {
+@Suite struct `An operation that ends before the operations that it waits for` {
   private static let rules: [DependencyRule] = [.allSucceeded, .anySucceeded, .noneFailed]
 
   @Test(arguments: seeds, [false, true])

@@ -5,7 +5,7 @@ import Testing
 
 /// States that can't be end the process and print themselves.
 @Suite(.watched) struct `Impossible events of the state machine trap` {
-  @Test func `verdicts before the evaluation trap`() async throws {
+  @Test func `results of conditions before the evaluation trap`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
       observing: [\.standardErrorContent]

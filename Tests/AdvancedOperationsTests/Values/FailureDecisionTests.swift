@@ -4,7 +4,7 @@ import AdvancedTestSupport
 import Testing
 
 /// What code finds out from a failure without walking through its elements.
-@Suite struct `What code decides by` {
+@Suite struct `Decisions about a failure in code` {
   private typealias Origin = OperationFailure.Origin
   private typealias Group = GroupOperation
 

@@ -3,7 +3,7 @@ import AdvancedTestSupport
 import Testing
 
 /// The rows of the table before an operation's turn: what each event does in each situation.
-@Suite struct `The state machine before the turn` {
+@Suite struct `The state machine before the start` {
   @Test(arguments: Place.allCases)
   func `a condition is recorded until enqueueing or after a cancel`(place: Place) {
     let action = place.machine.conditionAdded()
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases.filter { ![.pending, .enqueued].contains($0) })
-  func `verdicts apply only during the evaluation`(place: Place) {
+  func `results of conditions apply only during the evaluation`(place: Place) {
     if place.state == .pending { return }
     for (verdict, isMarked, flaws) in Self.verdicts {
       var machine = place.machine

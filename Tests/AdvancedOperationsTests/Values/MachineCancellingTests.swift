@@ -56,7 +56,7 @@ import Testing
     #expect(machine.flawNumbers == before)
   }
 
-  @Test func `a verdict after a cancel is ignored`() {
+  @Test func `the result of a condition after a cancel is ignored`() {
     var machine = Place.evaluating.machine
     let cancel = machine.cancelCalled(reason: nil, policy: .finishImmediately)
     let verdict = machine.verdictsArrived(.failed([.condition(1)]))

@@ -3,7 +3,7 @@ import AdvancedTestSupport
 import Testing
 
 /// The rows of the table from the turn to the end.
-@Suite struct `The state machine from the turn to the end` {
+@Suite struct `The state machine from the start to the end` {
   @Test(arguments: Place.allCases)
   func `a scheduled operation starts, or finishes if it is marked or cancelled`(place: Place) {
     var machine = place.machine
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  // MARK: Finished and quiet
+  // MARK: Finished and idle
 
   @Test(arguments: Place.allCases)
   func `an operation is idle if it is finished without a running body`(place: Place) {

@@ -2,7 +2,7 @@ import AdvancedOperations
 import AdvancedTestSupport
 import Testing
 
-@Suite struct `Arithmetic on durations that users give` {
+@Suite struct `Arithmetic on durations from users` {
   /// Further than the operators of `Duration` reach, with any other one.
   static let extremes: [Duration] = [
     .seconds(Int64.max), .seconds(Int64.min + 1), .seconds(1e20), .seconds(-1e20),

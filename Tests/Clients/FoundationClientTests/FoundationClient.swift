@@ -157,7 +157,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect((operation.errors.first as? OperationConditionError)?.condition == "asked")
   }
 
-  @Test func `has its claims asked`() async throws {
+  @Test func `the queue evaluates the claims of an operation`() async throws {
     let operation = AdvancedOperation()
     operation.addClaim(Held(calls: calls))
     AdvancedOperationQueue().addOperation(operation)
@@ -184,7 +184,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect(Set(calls.all) == ["enqueue", "share"])
   }
 
-  @Test func `tries again after errors of Foundation, and repeats`() async throws {
+  @Test func `operations are retried after errors of Foundation, and repeat`() async throws {
     let calls = calls
     let queue = AdvancedOperationQueue()
     let policy = RetryPolicy.immediate.attempts(3).when { $0 is CocoaError }

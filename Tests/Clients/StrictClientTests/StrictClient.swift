@@ -174,7 +174,7 @@ import Testing
     #expect(total == 4)
   }
 
-  @Test func `tries again, pauses and repeats in virtual time`() {
+  @Test func `retries, pauses and repetitions take virtual time`() {
     let queue = queue
     let polls = Atomic(0)
     let policy = RetryPolicy.constant(.seconds(30)).attempts(3).attemptTimeout(.seconds(5))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A closure is an operation to all that look, from before it runs until it has returned.
-@Suite(.watched) struct `A closure that is looked at` {
+@Suite(.watched) struct `A closure that is listed as an operation` {
   private let executor = ManualExecutor()
   private let queue: OperationQueue
 

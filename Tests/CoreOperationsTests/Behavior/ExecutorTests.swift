@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.watched) struct `Executors` {
-  @Test func `an executor is asked for one worker at a time`() {
+  @Test func `a queue requests one worker of its executor at a time`() {
     let executor = ManualExecutor(operationsPerWorker: 2_000)
     let queue = OperationQueue(executor: executor)
     let operations = (0..<1_000).map { _ in Operation() }
@@ -18,7 +18,7 @@ import Testing
     #expect(executor.requests.now <= 2)
   }
 
-  @Test func `an executor isn't asked while nothing can start`() {
+  @Test func `a queue requests no worker while no operation can start`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     queue.isSuspended = true
@@ -32,7 +32,7 @@ import Testing
     #expect(executor.requests.now == 1)
   }
 
-  @Test func `an executor isn't asked during a barrier or a full limit`() {
+  @Test func `a queue requests no worker during a barrier or a full limit`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let asked = Log<Int>()

@@ -24,7 +24,7 @@ import Testing
     #expect(work.isFinished)
   }
 
-  @Test func `queues that are gone are neither kept nor listed`() {
+  @Test func `deallocated queues are neither kept nor listed`() {
     LiveQueues.record()
     weak var gone: OperationQueue?
     func makeQueues(_ count: Int) {

@@ -2,7 +2,7 @@ import CoreOperations
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `The end of an operation of the layer above` {
+@Suite(.watched) struct `The end of an operation of the advanced layer` {
   private let executor = ManualExecutor()
   private let queue: OperationQueue
   private let log = Log<String>()

@@ -2,7 +2,7 @@ import CoreOperations
 import TestSupport
 import Testing
 
-@Suite(.watched) struct `What the core offers the layer above` {
+@Suite(.watched) struct `Internal API for the advanced layer` {
   private let executor = ManualExecutor()
   private let queue: OperationQueue
   private let log = Log<String>()
@@ -53,7 +53,7 @@ import Testing
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `an operation that never refuses its start isn't asked again`() {
+  @Test func `an operation that never refuses its start isn't evaluated again`() {
     let late = Operation()
     let operation = layered("a") { $0.isAskedAtStart = false }
     let waiting = layered("b") { answers in

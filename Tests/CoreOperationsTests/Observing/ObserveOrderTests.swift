@@ -27,7 +27,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
   }
 }
 
-@Suite(.watched) struct `The order of what observers are told` {
+@Suite(.watched) struct `The order of notifications of observers` {
   @Test func `observers don't receive an outdated value after a change`() async {
     let operation = SlowPriority()
     let log = Log<Operation.QueuePriority?>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CoreOperations
 
-@Suite struct `The time for which a worker looks out for work` {
+@Suite struct `The time for which a worker polls for work` {
   @Test func `the spin duration grows to twice the wait if work arrives late`() {
     var time = SpinDuration()
     time.workCame(after: 12_000, wakeUp: 40_000)

@@ -10,7 +10,7 @@ import Testing
 private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 
 /// What the thread pool decides, without a thread.
-@Suite struct `What the thread pool knows as a value` {
+@Suite struct `The state of the thread pool as a value` {
   /// A pool whose threads are never launched.
   private final class Pool {
     var state: PoolState
@@ -180,7 +180,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(pool.queue(of: first) == 1)
   }
 
-  @Test func `the system is asked for a thread again after ten checks`() throws {
+  @Test func `the pool requests a thread again after ten checks`() throws {
     let pool = Pool(cores: 2)
     _ = try spawned(pool.request(0))
     _ = pool.state.refused(try spawned(pool.request(1)), at: pool.time)
@@ -250,7 +250,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
 }
 
 /// When a thread counts as blocked.
-@Suite struct `Looks at a thread` {
+@Suite struct `Checks of a thread` {
   private final class Looked {
     var looks = ThreadLooks()
     private var time: Int64 = 0
@@ -295,7 +295,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(!thread.look(computing: 0, isAsleep: false))
   }
 
-  @Test func `the kernel isn't asked repeatedly about a thread waiting for a processor`() {
+  @Test func `the pool doesn't query the kernel again about a thread without a processor`() {
     _ = thread.look(computing: 0, isAsleep: false)
     for _ in 0..<20 { #expect(!thread.look(computing: 0, isAsleep: false)) }
     #expect(thread.questions == 1)
@@ -303,7 +303,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
     #expect(thread.look(computing: 20, isAsleep: true))
   }
 
-  @Test func `the kernel is asked at each fourth check about a sleeping thread`() {
+  @Test func `the pool queries the kernel at each fourth check about a sleeping thread`() {
     _ = thread.look(computing: 0, isAsleep: true)
     for _ in 0..<8 { #expect(thread.look(computing: 0, isAsleep: true)) }
     #expect(thread.questions == 2)
@@ -321,7 +321,7 @@ private enum PoolTime { static let millisecond: Int64 = 1_000_000 }
   }
 }
 
-@Suite struct `A line in an array` {
+@Suite struct `A waiter queue in an array` {
   @Test func `an array queue inserts at the front and removes from the middle`() {
     var line = FirstInFirstOut<Int>()
     for element in 1...4 { line.append(element) }

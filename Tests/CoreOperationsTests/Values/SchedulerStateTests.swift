@@ -3,7 +3,7 @@ import Testing
 @testable import CoreOperations
 
 /// What each event does to an operation in each place, as a table.
-@Suite struct `What a queue knows as a value` {
+@Suite struct `The state of a queue as a value` {
   /// An event, and where it moves an operation from; everywhere else the operation stays.
   struct Row: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The code of an operation waits for another one, and a cycle is closed somewhere behind that.
-@Suite(.watched) struct `Cycles behind what code waits for` {
+@Suite(.watched) struct `Cycles behind waits of code` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
   private let waits: BlockOperation

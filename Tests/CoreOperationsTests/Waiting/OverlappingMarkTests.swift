@@ -4,7 +4,7 @@ import Testing
 
 /// Two threads mark the same operations at once, and something comes between that neither of them
 /// has marked yet.
-@Suite(.watched) struct `Cycles that close while others are marked` {
+@Suite(.watched) struct `Cycles that are completed while others are marked` {
   private let queue = OperationQueue()
   private let elsewhere = OperationQueue()
   private let middle = Layered("middle")

@@ -4,7 +4,7 @@ import Testing
 
 /// A server that awaits the answer of a workflow in the task of a client, which may hang up.
 ///
-/// What was begun for the client ends with it; what others have begun goes on.
+/// Operations that were added for the client end with its call; operations of other callers continue.
 @Suite struct `A program whose client hangs up` {
   let simulation = SimulatedEnvironment(seed: 1)
   let queue: AdvancedOperationQueue
@@ -21,7 +21,7 @@ import Testing
     return (load, load.then(name: "answer") { page in page.count })
   }
 
-  @Test func `an answer that comes in time is the value of the call`() throws {
+  @Test func `an answer in time is the value of the call`() throws {
     let (_, answer) = Self.workflow()
     let value = try simulation.run { [queue] in try await queue.run(answer) }
     #expect(value == 4)
@@ -42,7 +42,7 @@ import Testing
     simulation.run()
   }
 
-  @Test func `the call throws at once, and what it has added is cancelled`() throws {
+  @Test func `the call throws immediately, and cancels the operations that it has added`() throws {
     let (load, answer) = Self.workflow()
     try hangUp(on: answer)
     try expectOutcome(of: load, is: .cancelled)
@@ -52,7 +52,7 @@ import Testing
     #expect(simulation.now == .seconds(5))
   }
 
-  @Test func `what others have begun goes on`() throws {
+  @Test func `operations of other callers continue`() throws {
     let (load, answer) = Self.workflow()
     queue.addOperation(load)
     try hangUp(on: answer)
@@ -98,7 +98,7 @@ import Testing
     #expect(simulation.now == .zero)
   }
 
-  @Test func `of two clients who share a download, the second doesn't end that of the first`()
+  @Test func `a second client of a shared download doesn't end the download of the first client`()
     throws
   {
     let (load, answer) = Self.workflow()

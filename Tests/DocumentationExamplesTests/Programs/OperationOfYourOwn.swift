@@ -5,7 +5,7 @@ import Testing
 
 /// A subclass whose work goes on after `execute()` has returned, and which ends in each of the ways
 /// in which an operation can.
-@Suite struct `A program with an operation of its own` {
+@Suite struct `A program with its own operation class` {
   enum Problem: Error, Equatable {
     case refused(code: Int)
     case empty
@@ -88,7 +88,7 @@ import Testing
     return operation
   }
 
-  @Test func `it goes on after execute has returned, until it is finished`() throws {
+  @Test func `the operation continues after execute has returned, until it is finished`() throws {
     let operation = Print(["one", "two"], on: printer)
     let recorder = RecordingObserver()
     operation.addObserver(recorder)
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `a skip that was thrown and caught is no error either`() throws {
+  @Test func `a skip that was thrown and caught isn't an error either`() throws {
     let operation = run(["unchanged"])
     try expectOutcome(of: operation, is: .skipped)
     #expect(operation.errors.isEmpty)
@@ -149,7 +149,7 @@ import Testing
     try expectOutcome(of: operation, is: .cancelled)
   }
 
-  @Test func `who awaits it gets the error`() throws {
+  @Test func `a task that awaits the operation gets the error`() throws {
     let operation = Print([], on: printer)
     let failure = try #require(throws: OperationFailure.self) {
       try simulation.run { [queue] in try await queue.run(operation) }
@@ -157,7 +157,7 @@ import Testing
     #expect(failure.first(Problem.self) == .empty)
   }
 
-  @Test func `who awaits it hears nothing of a skip`() throws {
+  @Test func `a task that awaits a skipped operation gets no error`() throws {
     let operation = Print(nil, on: printer)
     try simulation.run { [queue] in try await queue.run(operation) }
     try expectOutcome(of: operation, is: .skipped)

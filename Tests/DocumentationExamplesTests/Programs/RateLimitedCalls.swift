@@ -66,7 +66,7 @@ import Testing
     #expect(simulation.now == .zero)
   }
 
-  @Test func `a call that gives up waiting leaves its place to the next one`() throws {
+  @Test func `a call that gives up waiting leaves its place to the next call`() throws {
     let calls = (1...12).map { number in
       let call = ResultOperation(name: "call \(number)") { [payments] in payments.call() }
       call.addClaim(RateLimit("payments", 10, per: .seconds(1)))
