@@ -21,8 +21,8 @@ import CoreOperations
 ///
 /// A simulation doesn't wait for code that leaves it: for another thread, a real sleep, or the main
 /// actor. ``strays`` contains the operations of such code. After ten seconds of real time, the
-/// simulation reports a problem on standard error: a step that blocks its thread, pending steps
-/// that nothing runs, or a run that doesn't end. Consecutive calls of ``step()`` are one run.
+/// simulation reports a problem on standard error. It reports a step that blocks its thread, pending
+/// steps that nothing runs, and a run that doesn't end. Consecutive calls of ``step()`` are one run.
 ///
 /// Keep a simulation as long as its operations are to run. When you release it, its queues release
 /// the operations that have not finished. Such an operation keeps its state, isn't in a queue, and

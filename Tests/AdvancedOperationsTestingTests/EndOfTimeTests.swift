@@ -65,7 +65,7 @@ import Testing
     #expect(try #require(restart).message.contains(reason))
   }
 
-  @Test func `run reports code that sleeps until the end of time`() {
+  @Test func `a run reports code that sleeps until the end of time`() {
     let clock = simulation.environment.clock
     let failure = #expect(throws: ExpectationFailure.self) {
       try simulation.run { try await clock.sleep(for: .seconds(Int64.max)) }

@@ -9,7 +9,7 @@ private func scene() -> (SimulatedEnvironment, AdvancedOperationQueue) {
   return (simulation, AdvancedOperationQueue(environment: simulation.environment))
 }
 
-@Test func `run(until:): a cancel in the middle`() throws {
+@Test func `run(until:): a test cancels an operation in the middle`() throws {
   let (simulation, queue) = scene()
   let upload = ResultOperation { await Task.yield() }
   queue.addOperation(upload)

@@ -219,7 +219,7 @@ private struct SignedIn: OperationCondition {
     try Self(seed: seed).`something goes wrong in the middle`()
   }
 
-  @Test func `in every order`() throws {
+  @Test func `an upload with a claim is explored in every order`() throws {
     struct Stuck: Error {}
 
     let report = try exploreSchedules { simulation in
@@ -234,7 +234,7 @@ private struct SignedIn: OperationCondition {
     #expect(report.isComplete)
   }
 
-  @Test func `while it sleeps`() throws {
+  @Test func `an exploration cancels operations while they sleep`() throws {
     struct Stuck: Error {}
 
     let print = Lines()

@@ -101,7 +101,7 @@ import Testing
     #expect(third.flawNumbers == [1])
   }
 
-  @Test func `of two budgets both have to allow a retry, and a refusal spends none`() {
+  @Test func `both of two budgets have to allow a retry, and a refusal spends none`() {
     let world = World()
     let (wide, narrow) = (
       RetryBudget("wide", ratio: 0, minimum: 2), RetryBudget("narrow", ratio: 0, minimum: 1)

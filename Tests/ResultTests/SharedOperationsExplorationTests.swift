@@ -156,7 +156,7 @@ import Testing
     try? await queue.untilAllOperationsAreFinished()
   }
 
-  @Test(.heavy) func `on many threads no two bodies of a key run at the same time`() async throws {
+  @Test(.heavy) func `no two bodies of a key run at the same time on many threads`() async throws {
     let queue = AdvancedOperationQueue()
     let counters = (0..<4).map { _ in Counter() }
     let shared = SharedOperations<Int, Int>(queue: queue) { key in

@@ -62,7 +62,7 @@ import Testing
     #expect(second.end.value == .seconds(20))
   }
 
-  @Test func `make may ask for the value of another key, and is called without a lock`() throws {
+  @Test func `the closure of a key may request the value of another key, without a lock`() throws {
     let world = World()
     let other = Desk(world, taking: .seconds(1))
     let shared = SharedOperations<Int, Int>(queue: world.queue) { key in

@@ -43,7 +43,7 @@ private func releasing(
     #expect(queue.operationCount == 0)
   }
 
-  @Test func `nests a hundred deep, one at a time`() throws {
+  @Test func `a hundred nested bodies run one at a time in a queue with one slot`() throws {
     let world = World(limit: 1)
     let (queue, clock) = (world.queue, world.simulation.environment.clock)
     let inside = Counter()
@@ -70,7 +70,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `takes the slot again before operations that were added later`(seed: UInt64) {
+  func `a body takes its slot again before operations that were added later`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log, others) = (world.simulation.environment.clock, Log<String>(), Log<Duration>())
     let work = releasing("work", in: world, log: log) { try await clock.sleep(for: .seconds(10)) }
@@ -84,7 +84,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `lets an operation of a higher priority go first`(seed: UInt64) {
+  func `an operation of a higher priority gets the slot first`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log, others) = (world.simulation.environment.clock, Log<String>(), Log<Duration>())
     let work = releasing("work", in: world, log: log) { try await clock.sleep(for: .seconds(10)) }
@@ -98,7 +98,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `has a slot again if its closure doesn't suspend, or throws`(seed: UInt64) {
+  func `a body has a slot again if its closure doesn't suspend, or throws`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let inside = Counter()
     let operations = (0..<3).map { number in
@@ -121,7 +121,7 @@ private func releasing(
     #expect(operations.allSatisfy { $0.kind == .succeeded })
   }
 
-  @Test func `stays executing, and a member, while others use its slot`() {
+  @Test func `an operation stays executing, and a member, while other operations use its slot`() {
     let world = World(limit: 1)
     let clock = world.simulation.environment.clock
     let work = releasing("work", in: world) { try await clock.sleep(for: .seconds(10)) }
@@ -137,7 +137,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `works in an async closure of the queue`(seed: UInt64) {
+  func `an async closure of the queue can release its slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (queue, log) = (world.queue, Log<String>())
     let inner = world.body("inner", seconds: 2)
@@ -172,7 +172,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `lets a call return that waits for the slot when another call begins`(seed: UInt64) {
+  func `a call that waits for the slot returns when another call begins`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let work = ResultOperation(name: "work") {
@@ -192,7 +192,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `does nothing in a call inside of another call`(seed: UInt64) {
+  func `a call inside of another call does nothing`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let work = releasing("work", in: world, log: log) {
@@ -210,7 +210,7 @@ private func releasing(
   // MARK: The queue
 
   @Test(arguments: seeds)
-  func `waits while the queue is suspended or has no slots`(seed: UInt64) {
+  func `a body waits for its slot while the queue is suspended or has no slots`(seed: UInt64) {
     for closes in [true, false] {
       let world = World(seed: seed, limit: 1)
       let (clock, log) = (world.simulation.environment.clock, Log<String>())
@@ -230,7 +230,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `waits until there are fewer holders than a lowered limit`(seed: UInt64) {
+  func `a body waits until there are fewer holders than a lowered limit`(seed: UInt64) {
     let world = World(seed: seed, limit: 3)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let work = releasing("work", in: world, log: log) { try await clock.sleep(for: .seconds(1)) }
@@ -243,7 +243,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `keeps a barrier waiting until it has finished`(seed: UInt64) {
+  func `a barrier waits until a body without its slot has finished`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let work = releasing("work", in: world, after: 1, log: log) {
@@ -256,7 +256,7 @@ private func releasing(
     #expect(log.entries.suffix(2) == ["work continues at 1", "barrier at 2"])
   }
 
-  @Test func `lets a queue be drained, within its time or not`() throws {
+  @Test func `a queue with a released slot can be drained, within its time or not`() throws {
     for (limit, kind) in [(60, Kind.succeeded), (5, .cancelled)] {
       let world = World(limit: 1)
       let clock = world.simulation.environment.clock
@@ -272,7 +272,7 @@ private func releasing(
     }
   }
 
-  @Test func `takes a prerequisite's slot from nothing, because it has none`() {
+  @Test func `a prerequisite without a slot releases nothing`() {
     let world = World(limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let signIn = releasing("sign-in", in: world, log: log) {
@@ -286,7 +286,7 @@ private func releasing(
     #expect(work.kind == .succeeded)
   }
 
-  @Test func `runs the closure if the operation was started manually`() async throws {
+  @Test func `the closure runs if the operation was started manually`() async throws {
     let work = ResultOperation { await releasingSlot { 1 } }
     work.start()
     #expect(try await work.value == 1)
@@ -295,7 +295,7 @@ private func releasing(
   // MARK: The end
 
   @Test(arguments: seeds)
-  func `needs no slot to end after a cancel, wherever it is`(seed: UInt64) {
+  func `a cancelled body needs no slot to end`(seed: UInt64) {
     for time in [5, 15] {
       let world = World(seed: seed, limit: 1)
       let (clock, log) = (world.simulation.environment.clock, Log<String>())
@@ -325,7 +325,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `is finished from outside while it waits for its slot`(seed: UInt64) {
+  func `an operation may be finished from outside while it waits for its slot`(seed: UInt64) {
     for time in [5, 15] {
       let world = World(seed: seed, limit: 1)
       let (clock, log) = (world.simulation.environment.clock, Log<String>())
@@ -344,7 +344,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `waits for the slot in a task that is cancelled alone`(seed: UInt64) {
+  func `a body waits for its slot in a task that is cancelled alone`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let policy = RetryPolicy.immediate.attempts(2).attemptTimeout(.seconds(5))
@@ -360,7 +360,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `goes together with a policy that releases the slot`(seed: UInt64) {
+  func `a released slot works with a policy that releases the slot`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
     let (clock, log) = (world.simulation.environment.clock, Log<String>())
     let inside = Counter()
@@ -385,7 +385,7 @@ private func releasing(
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `may leave behind a task that is still inside`() async throws {
+  @Test func `a body may end while one of its tasks is in a call`() async throws {
     let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
     let left = Locked<Task<Bool, Never>?>(nil)
     let (entered, gate) = (Gate(), Gate())
@@ -414,7 +414,7 @@ private func releasing(
   // MARK: Cycles
 
   @Test(arguments: seeds)
-  func `is named by the error of an await that needs its slot`(seed: UInt64) throws {
+  func `the error of an await that needs the slot names the body`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let queue = world.queue
     let outer = ResultOperation(name: "outer") {
@@ -432,7 +432,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `is named by an error of an await further in`(seed: UInt64) throws {
+  func `the error of an inner await names the body`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let (queue, otherQueue) = (world.queue, world.makeQueue())
     let middle = ResultOperation(name: "middle") {
@@ -445,7 +445,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `isn't named if it is needed for more than its slot`(seed: UInt64) throws {
+  func `an error doesn't name a body that is needed for more than its slot`(seed: UInt64) throws {
     for usesClaim in [true, false] {
       let world = World(seed: seed, limit: 1)
       let queue = world.queue
@@ -463,7 +463,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `still may not await an operation that needs its claim`(seed: UInt64) throws {
+  func `a body without its slot may not await a waiter for its claim`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let queue = world.queue
     let inner = ResultOperation(name: "inner") {}
@@ -475,7 +475,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `can't be awaited by the holder of its slot, unless that releases the slot`(
+  func `the holder of a slot can't await its releaser unless it releases the slot`(
     seed: UInt64
   ) throws {
     for releases in [true, false] {
@@ -499,7 +499,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `is cancelled if its wait for a slot completes a cycle`(seed: UInt64) throws {
+  func `a body is cancelled if its wait for a slot completes a cycle`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 2)
     let clock = world.simulation.environment.clock
     let work = releasing("work", in: world) { try await clock.sleep(for: .seconds(10)) }
@@ -515,7 +515,7 @@ private func releasing(
   }
 
   @Test(arguments: seeds)
-  func `may not await an operation behind a barrier that waits for it`(seed: UInt64) throws {
+  func `a body may not await an operation behind its waiting barrier`(seed: UInt64) throws {
     let world = World(seed: seed, limit: 1)
     let queue = world.queue
     let inner = ResultOperation(name: "inner") {}
@@ -603,7 +603,7 @@ private func releasing(
 
   // MARK: Explanations
 
-  @Test func `explains that it executes, or awaits an operation, without its slot`() {
+  @Test func `the explanation says that a body executes or awaits without its slot`() {
     let world = World(limit: 1)
     let (queue, clock) = (world.queue, world.simulation.environment.clock)
     let sleeping = releasing("sleeping", in: world) { try await clock.sleep(for: .seconds(10)) }
@@ -641,7 +641,7 @@ private func releasing(
 
   // MARK: Misuse
 
-  @Test func `traps where no operation is`() async throws {
+  @Test func `releasing a slot outside of an operation traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       await releasingSlot {}
     }
@@ -650,7 +650,7 @@ private func releasing(
     #expect(text.contains("SlotReleasedInBodyTests.swift:"), "\(text)")
   }
 
-  @Test func `traps in a condition`() async throws {
+  @Test func `releasing a slot in a condition traps`() async throws {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let work = ResultOperation {}
       work.addCondition(

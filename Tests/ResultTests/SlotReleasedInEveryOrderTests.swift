@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: Call.allCases, [1, 2])
-  func `are never too many, and all taken again`(call: Call, calls: Int) async throws {
+  func `released slots never exceed the limit`(call: Call, calls: Int) async throws {
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(300, nightly: 200_000),
@@ -156,7 +156,7 @@ import Testing
 
   #if DEBUG
   @Test(arguments: Call.allCases, [1, 2])
-  func `are never too many, interrupted anywhere`(call: Call, calls: Int) async throws {
+  func `interrupted bodies never exceed the limit`(call: Call, calls: Int) async throws {
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
@@ -168,7 +168,7 @@ import Testing
   }
   #endif
 
-  @Test func `go from two parents to their children, and back`() async throws {
+  @Test func `slots go from two parents to their children, and back`() async throws {
     let report = try await offPool {
       try exploreSchedules(
         depthFirst: Effort.schedules(1_000, nightly: 200_000),

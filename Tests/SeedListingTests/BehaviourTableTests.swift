@@ -6,7 +6,7 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  @Test func `names a test in every row, and each of them exists`() throws {
+  @Test func `the table names an existing test in every row`() throws {
     let article = Self.root.appendingPathComponent(
       "Sources/CoreOperations/CoreOperations.docc/Behaviour.md"
     )

@@ -17,7 +17,7 @@ extension Listings {
       ends = [0, 1, 1].map { [urls] in "finished the task: \(urls[$0])" }
     }
 
-    @Test func `with a limit of 3 they run in parallel`() async throws {
+    @Test func `downloads run in parallel with a limit of 3`() async throws {
       let (operations, queue) = downloads(urls, atOnce: 3)
       #expect(queue.name == "Image Download queue")
       for operation in operations { await operation.untilExecuting() }
@@ -31,7 +31,7 @@ extension Listings {
       #expect(lines[3...].sorted() == ends)
     }
 
-    @Test func `with a limit of 1 they run one after the other`() async throws {
+    @Test func `downloads run one after the other with a limit of 1`() async throws {
       let (operations, queue) = downloads(urls, atOnce: 1)
       for (operation, path) in zip(operations, paths) {
         await operation.untilExecuting()

@@ -23,10 +23,10 @@ public import AdvancedOperations
 /// - an operation whose value was recorded before the restart hasn't executed again, and
 /// - the journal has the same keys as without a crash, with the same values.
 ///
-/// A test finds three kinds of mistakes: memory that a restart doesn't restore, one key for two operations
-/// that run at the same time, and keys that differ in each run. Values are compared only if they are
-/// `Equatable`. A test doesn't find one key for two operations that run one after the other. In this case,
-/// the second operation takes the value of the first operation, like a second attempt.
+/// A test finds memory that a restart doesn't restore, and keys that differ in each run. It also finds one
+/// key for two operations that run at the same time. A test doesn't find one key for two operations that
+/// run one after the other. In this case, the second operation takes the value of the first operation, like
+/// a second attempt. Values are compared only if they are `Equatable`.
 ///
 /// No code of a crashed run continues. The operations of the run are released, as ``SimulatedEnvironment``
 /// describes. A suspended task stays in memory until the tests end, with the objects that its code uses.

@@ -75,7 +75,7 @@ struct Alarms {
   var isEmpty: Bool { alarms.isEmpty }
   /// The number of timers, including timers at the end of time.
   var count: Int { alarms.count + endless.count }
-  /// All timers, including timers at the end of time, in no order.
+  /// The timers, including timers at the end of time, in no order.
   var all: [Alarm] { Array(alarms.values) + Array(endless.values) }
   /// The timers that will be due, in no order.
   var upcoming: some Collection<Alarm> { alarms.values }

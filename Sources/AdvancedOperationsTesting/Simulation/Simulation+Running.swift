@@ -14,7 +14,7 @@ extension Simulation {
   enum RunEnd {
     /// The condition was true.
     case enough
-    /// Nothing can happen any more, or not before the given time.
+    /// The simulation has no pending step and no timer, or none that is due before the given time.
     case idle
     /// The task that ran the simulation is cancelled, and steps or timers are left.
     case cancelled

@@ -8,7 +8,7 @@ struct GraphNesting {
   let children: [[Int]]
   /// The nodes without a group.
   let roots: [Int]
-  /// All nodes, each after its group.
+  /// The nodes, each after its group.
   let order: [Int]
   /// The numbers of the nodes of each edge; nil for an edge without two nodes of the graph.
   let edges: [(from: Int, to: Int)?]

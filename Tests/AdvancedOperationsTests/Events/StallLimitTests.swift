@@ -34,7 +34,7 @@ private func limited(
     }
   }
 
-  @Test func `lets an operation run for ten hours that reports each 59 seconds`() {
+  @Test func `a stall limit lets an operation run that reports progress each 59 seconds`() {
     let world = World()
     let work = Self.reporting(in: world, each: 59, for: Self.hour * 10) { $0 }
     limited(work, Log())
@@ -43,7 +43,7 @@ private func limited(
     #expect(world.simulation.now >= Self.hour * 10)
   }
 
-  @Test func `cancels an operation that reports the same number each second`() {
+  @Test func `a stall limit cancels an operation that reports the same number each second`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let work = Self.reporting(in: world, each: 1, for: Self.hour) { _ in 7 }
     limited(work, cancelled)
@@ -56,7 +56,7 @@ private func limited(
     #expect(work.outcome?.failure?.isTimeout == true)
   }
 
-  @Test func `cancels an operation that stops reporting, a minute after its last report`() {
+  @Test func `a stall limit cancels an operation a minute after its last report`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let work = Self.reporting(in: world, each: 10, for: Self.hour) { min($0, 30) }
     limited(work, cancelled)
@@ -64,7 +64,7 @@ private func limited(
     #expect(cancelled.entries == [.seconds(30 * 10 + 60)])
   }
 
-  @Test func `cancels an operation that never reports, a minute after its start`() {
+  @Test func `a stall limit cancels an operation without reports a minute after its start`() {
     let (world, cancelled) = (World(limit: 1), Log<Duration>())
     let work = world.body("work", seconds: 3600)
     limited(work, cancelled)
@@ -73,7 +73,7 @@ private func limited(
   }
 
   @Test(arguments: [true, false])
-  func `doesn't measure the delays between attempts, which begin the time again`(releases: Bool) {
+  func `a stall limit doesn't measure delays between attempts, and begins again`(releases: Bool) {
     let (world, cancelled) = (World(limit: 1), Log<Duration>())
     let policy = RetryPolicy.constant(.seconds(600)).attempts(3)
     let clock = world.simulation.environment.clock
@@ -88,7 +88,7 @@ private func limited(
     #expect(cancelled.entries == [])
   }
 
-  @Test func `measures a later attempt from its beginning`() {
+  @Test func `a stall limit measures a later attempt from its beginning`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let clock = world.simulation.environment.clock
     let work = ResultOperation(name: "work", retry: .constant(.seconds(600)).attempts(3)) {
@@ -127,7 +127,7 @@ private func limited(
     #expect(cancelled.entries == [.seconds(1020)])
   }
 
-  @Test func `begins again at the end of a child, and at its progress`() {
+  @Test func `a stall limit begins again at the end and at the progress of a child`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let clock = world.simulation.environment.clock
     let group = GroupOperation(name: "group", maxConcurrentOperationCount: 1) {
@@ -146,7 +146,7 @@ private func limited(
     #expect(cancelled.entries == [.seconds(5 * 50 + 60)])
   }
 
-  @Test func `begins again at each round`() {
+  @Test func `a stall limit begins again at each round`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let `repeat` = RepeatOperation(name: "repeat", times: 5, pause: .seconds(600)) { _ in
       world.body("round", seconds: 50)
@@ -161,7 +161,7 @@ private func limited(
     #expect(cancelled.entries == [])
   }
 
-  @Test func `doesn't measure rollbacks`() {
+  @Test func `a stall limit doesn't measure rollbacks`() {
     let (world, cancelled) = (World(), Log<Duration>())
     let clock = world.simulation.environment.clock
     let done = world.body("done", seconds: 1)
@@ -194,7 +194,7 @@ private func limited(
     #expect(work.kind == .cancelled)
   }
 
-  @Test func `is named in the explanation`() {
+  @Test func `the explanation names the time without progress`() {
     let world = World()
     let work = Self.reporting(in: world, each: 10, for: Self.hour) { min($0, 6) }
     work.addObserver(TimeoutObserver(withoutProgressFor: .seconds(600)))

@@ -111,8 +111,7 @@ struct `Names that Foundation has too` {
   }
 
   @Test(arguments: [imports, imports.reversed()])
-  func `are ambiguous, each of them, whatever the order of imports`(imports: [String]) async throws
-  {
+  func `each shared name is ambiguous in any order of imports`(imports: [String]) async throws {
     let output = try await check(Self.source(importing: imports))
     let lines = output.split(separator: "\n")
     for (index, use) in Self.uses.enumerated() {
@@ -127,7 +126,7 @@ struct `Names that Foundation has too` {
     "Sources/AdvancedOperations/AdvancedOperations.docc/AmbiguousOperation.md",
     "Sources/AdvancedOperations/AdvancedOperations.docc/FrequentlyAskedQuestions.md",
   ])
-  func `are those of the package with the list that a page has for pasting`(
+  func `the list of type aliases makes the names those of the package`(
     page: String
   ) async throws {
     var package = URL(fileURLWithPath: #filePath)
@@ -148,7 +147,7 @@ struct `Names that Foundation has too` {
     #expect(!output.contains("error:"), "\(output)")
   }
 
-  @Test func `are those of the package where that alone has what is used`() async throws {
+  @Test func `a member that only the package has resolves the name`() async throws {
     let source = """
       import AdvancedOperations
       import Foundation
@@ -165,7 +164,7 @@ struct `Names that Foundation has too` {
     #expect(!output.contains("error:"), "\(output)")
   }
 
-  @Test func `calls that block are refused in asynchronous functions`() async throws {
+  @Test func `the compiler refuses blocking calls in asynchronous functions`() async throws {
     let source = """
       import AdvancedOperations
       func wait(for operation: AdvancedOperation, in queue: AdvancedOperationQueue) async throws {

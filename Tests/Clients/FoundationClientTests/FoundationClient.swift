@@ -133,7 +133,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
 @Suite struct `An app that imports Foundation` {
   private let calls = Calls()
 
-  @Test func `has every method of its observers called`() async throws {
+  @Test func `every method of an observer is called`() async throws {
     let queue = AdvancedOperationQueue()
     let body = Body()
     body.addObserver(Watcher(calls: calls))
@@ -147,7 +147,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect(Set(body.calls.all) == ["policy", "execute", "finished", "cancelled"])
   }
 
-  @Test func `has every method of its conditions called`() async throws {
+  @Test func `every method of a condition is called`() async throws {
     let operation = AdvancedOperation()
     operation.addCondition(Asked(calls: calls))
     operation.addCondition(AskedAtOnce(calls: calls))
@@ -166,7 +166,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect(operation.outcome?.isSuccess == true)
   }
 
-  @Test func `has its delegate called`() async throws {
+  @Test func `the delegate of a queue is called`() async throws {
     let queue = AdvancedOperationQueue()
     let delegate = Delegate()
     queue.delegate = delegate
@@ -176,7 +176,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect(Set(delegate.calls.all) == ["will add", "did add", "did finish"])
   }
 
-  @Test func `has its executor called`() async throws {
+  @Test func `the executor of a queue is called`() async throws {
     let environment = OperationEnvironment(executor: Threads(calls: calls))
     let operation = AdvancedOperation()
     AdvancedOperationQueue(environment: environment).addOperation(operation)
@@ -217,7 +217,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect(watcher.calls.all.contains("retry 2 true"))
   }
 
-  @Test func `spares what is broken, and says how long`() async throws {
+  @Test func `a circuit breaker refuses operations, and reports the remaining time`() async throws {
     let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(3600))
     let queue = AdvancedOperationQueue()
     let failing = ResultOperation<Data> { throw CocoaError(.fileReadCorruptFile) }
@@ -234,7 +234,7 @@ private final class Body: AdvancedOperation, @unchecked Sendable {
     #expect("\(spared.explain())".hasPrefix("spared has finished without having run: failed\n"))
   }
 
-  @Test func `runs a scope on what there is of a resource`() async throws {
+  @Test func `a scope runs with the available units of a resource`() async throws {
     let domain = ClaimDomain()
     let pool = ResourcePool("disk", capacity: 1, domain: domain)
     let environment = OperationEnvironment(claimDomain: domain)

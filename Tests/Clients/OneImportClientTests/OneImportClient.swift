@@ -3,7 +3,7 @@ import Testing
 
 /// An app under member import visibility: members of the core are found through the one import.
 @Suite struct `An app with one import` {
-  @Test func `uses members of all layers`() async throws {
+  @Test func `an app uses members of all layers`() async throws {
     let queue = AdvancedOperationQueue()
     queue.name = "queue"
     queue.maxConcurrentOperationCount = 2
@@ -22,7 +22,7 @@ import Testing
     #expect(OperationGraph(of: [first, second]).edges.count == 1)
   }
 
-  @Test func `observes properties and reads errors of the core`() async throws {
+  @Test func `an app observes properties and reads errors of the core`() async throws {
     let (a, b) = (Operation(), Operation())
     a.addDependency(b)
     b.addDependency(a)
@@ -34,8 +34,7 @@ import Testing
     token.invalidate()
   }
 
-  @Test func `composes attempts, rounds and pauses, and reads members of both layers`() async throws
-  {
+  @Test func `an app composes attempts, rounds and pauses`() async throws {
     let queue = AdvancedOperationQueue()
     let breaker = CircuitBreaker(failures: 5)
     let retrying = RetryOperation(retry: .immediate.attempts(2)) { attempt in
@@ -59,7 +58,7 @@ import Testing
     #expect(repeating.isFinished && repeating.dependencies == [pause])
   }
 
-  @Test func `runs plain operations in a scope, with claims`() async throws {
+  @Test func `a scope runs plain operations with claims`() async throws {
     let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let pool = ResourcePool(capacity: 2, domain: environment.claimDomain)
     let plain = try await withOperations(environment: environment) { scope in

@@ -195,7 +195,7 @@ private nonisolated func word(_ state: CircuitBreaker.State) -> String {
 }
 
 @Suite struct `Enumerations in this app` {
-  @Test func `are known by all their cases`() {
+  @Test func `an app knows all cases of the enumerations`() {
     #expect(OperationEvent.Kind.allCases.allSatisfy { word($0) == "known" })
     #expect(OperationExplanation.Cause.Kind.allCases.allSatisfy { word($0) == "known" })
     #expect(OperationGraph.Edge.Kind.allCases.allSatisfy { word($0) == "known" })

@@ -11,7 +11,7 @@ private struct Passing: OperationInterceptor {
 }
 
 @Suite struct `Interceptors in this app` {
-  @Test func `run around a body`() async throws {
+  @Test func `an interceptor of an app runs around a body`() async throws {
     let queue = AdvancedOperationQueue(name: "client", maxConcurrentOperationCount: 2)
     queue.addInterceptor(Passing())
     let first = ResultOperation { 1 }

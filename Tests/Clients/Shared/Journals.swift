@@ -34,7 +34,7 @@ private nonisolated struct Product: Codable, Sendable, Equatable {
 }
 
 @Suite struct `Journals in this app` {
-  @Test func `keep values of operations, and the fact that one without a value was done`()
+  @Test func `a journal of an app keeps values, and the success of operations without one`()
     async throws
   {
     let notes = Notes()

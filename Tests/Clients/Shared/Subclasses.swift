@@ -115,7 +115,7 @@ private nonisolated struct AtOnce: OperationExecutor {
 }
 
 @Suite struct `Subclasses in this app` {
-  @Test func `of advanced operations execute`() async throws {
+  @Test func `subclasses of advanced operations execute`() async throws {
     let queue = Line("line")
     let upload = Upload(file: "a")
     let ping = Ping(name: "ping")
@@ -125,7 +125,7 @@ private nonisolated struct AtOnce: OperationExecutor {
     #expect(upload.file == "a" && ping.name == "ping")
   }
 
-  @Test func `of operations with results give values`() async throws {
+  @Test func `subclasses of result operations produce values`() async throws {
     let queue = Line("line")
     let five = Five()
     let four = Counting(name: "four") { 4 }
@@ -142,7 +142,7 @@ private nonisolated struct AtOnce: OperationExecutor {
     #expect(sum.dependencies.count == 2)
   }
 
-  @Test func `of operations with results are observed with their result`() async throws {
+  @Test func `observers of subclasses of result operations get the result`() async throws {
     let queue = Line("line")
     let ends = AsyncStream.makeStream(of: String.self)
     let text = Text("text")
@@ -170,7 +170,7 @@ private nonisolated struct AtOnce: OperationExecutor {
     #expect(seen == ["text", "4", "four", "untyped four"])
   }
 
-  @Test func `of groups, blocks and queues do what these do`() async throws {
+  @Test func `subclasses of groups, blocks and queues behave like these`() async throws {
     let queue = Lines()
     let importing = Import(rows: 3)
     let batch = Batch(name: "batch", errorPolicy: .failFast) {
@@ -185,7 +185,7 @@ private nonisolated struct AtOnce: OperationExecutor {
     #expect(batch.outcome?.isSuccess == true)
   }
 
-  @Test func `of the plain queue have its two initialisers, or override them`() async throws {
+  @Test func `subclasses of the plain queue inherit or override both initializers`() async throws {
     let queues = [
       Plain(), Plain(executor: AtOnce()), PlainAgain(), PlainAgain(executor: AtOnce()), Serial(),
       Uploads(host: "example.org"), Downloads(executor: AtOnce()), Downloads(at: 2),

@@ -30,7 +30,7 @@ import Testing
     AdvancedOperationQueue(environment: simulation.environment)
   }
 
-  @Test func `composes results, conditions, claims and observers`() throws {
+  @Test func `an app composes results, conditions, claims and observers`() throws {
     let queue = queue
     let clock = simulation.environment.clock
     let recording = RecordingObserver()
@@ -81,7 +81,7 @@ import Testing
     #expect(clock.now > .zero)
   }
 
-  @Test func `groups, rolls back and explains what went wrong`() throws {
+  @Test func `an app groups operations, rolls back and explains failures`() throws {
     let queue = queue
     let undone = Atomic(false)
     let failing = ResultOperation(name: "failing") { throw Unavailable() }
@@ -102,7 +102,7 @@ import Testing
     #expect(group.children.count == 4)
   }
 
-  @Test func `subclasses, cancels and asks why`() throws {
+  @Test func `an app subclasses, cancels and explains operations`() throws {
     let queue = queue
     queue.isSuspended = true
     let download = Download()
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `records and asks what if`() throws {
+  @Test func `an app records a timeline and predicts a faster run`() throws {
     let queue = queue
     let clock = simulation.environment.clock
     let recorder = TimelineRecorder()
@@ -161,7 +161,7 @@ import Testing
     #expect(recorder.timeline.svg().hasPrefix("<svg"))
   }
 
-  @Test func `runs plain operations, closures and async closures on real threads`() async throws {
+  @Test func `plain operations, closures and async closures run on threads`() async throws {
     let queue = OperationQueue()
     let count = Atomic(0)
     let first = BlockOperation { count.add(1, ordering: .relaxed) }
@@ -202,7 +202,7 @@ import Testing
     #expect(simulation.environment.clock.now == .seconds(60 + 60 + 20))
   }
 
-  @Test func `runs a scope, and follows what happens in it`() async throws {
+  @Test func `an app runs a scope, and follows its events`() async throws {
     let environment = OperationEnvironment(claimDomain: ClaimDomain())
     let pool = ResourcePool("connections", capacity: 2, domain: environment.claimDomain)
     let fractions = try await withOperations(environment: environment) { scope in
@@ -220,7 +220,7 @@ import Testing
     #expect(fractions == [0.5])
   }
 
-  @Test func `releases the slot of a body, with a value that isn't Sendable`() async throws {
+  @Test func `a body releases its slot with a value that isn't Sendable`() async throws {
     final class Box { var value = 0 }
     let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
     let outer = ResultOperation {
@@ -234,7 +234,7 @@ import Testing
     #expect(try await queue.run(outer) == 2)
   }
 
-  @Test func `plans without running anything`() throws {
+  @Test func `a plan computes a schedule without operations`() throws {
     let plan = try OperationPlan(
       durations: [.seconds(3), .seconds(1), .seconds(2)],
       edges: [(from: 0, to: 2)]

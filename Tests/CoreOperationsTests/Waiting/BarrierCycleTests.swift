@@ -128,7 +128,8 @@ import Testing
     #expect(!before.isCancelled && !behind.isCancelled && !other.isCancelled)
   }
 
-  @Test func `waits in the barrier's direction or other queues aren't a cycle`() async throws {
+  @Test func `two waits in the barrier's direction or in other queues aren't a cycle`() async throws
+  {
     let free = Self.named("free")
     before.addDependency(free)
     behind.addDependency(before)
