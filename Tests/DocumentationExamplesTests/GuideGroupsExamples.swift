@@ -68,7 +68,7 @@ private struct NotReleased: Error, CustomStringConvertible {
   if let failure = cruise.outcome?.failure {
     print(failure)
     for element in failure.elements { print("\(element.origin): \(element.error)") }
-    if let error = failure.first(NotReleased.self) { print("to be released by hand:", error) }
+    if let error = failure.first(NotReleased.self) { print("to be released manually:", error) }
   }
 
   try expectShown(print, in: "GroupsScopesAndRollback")
