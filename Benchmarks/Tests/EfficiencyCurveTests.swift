@@ -42,7 +42,7 @@ import Testing
     #expect(curve([]).minimumGranularity() == .unknown)
   }
 
-  @Test func `other efficiencies can be asked for`() throws {
+  @Test func `other efficiencies can be requested`() throws {
     let found = value(curve([(1, 0.2), (100, 1)]).minimumGranularity(efficiency: 0.6))
     #expect(abs(try #require(found) - 10) < 1e-9)
   }

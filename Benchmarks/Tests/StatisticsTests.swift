@@ -49,7 +49,7 @@ import Testing
     #expect(Statistics.growthExponent([(4, 4), (4, 5)]) == nil)
   }
 
-  @Test func `extrapolation goes on as the last two sizes did`() throws {
+  @Test func `extrapolation continues the trend of the last two sizes`() throws {
     let quadratic = [(size: 1.0, cost: 1.0), (10, 3), (20, 12)]
     #expect(abs(try #require(Statistics.extrapolate(quadratic, to: 40)) - 48) < 1e-9)
     let alone = [(size: 10.0, cost: 3.0)]

@@ -113,7 +113,7 @@ import Testing
     #expect(error?.description.contains("HTTP status \(code)") == true)
   }
 
-  @Test func `fails where nobody answers`() async throws {
+  @Test func `a download fails if no server answers`() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .silence }
     let url = try server.url("/")
     let error = await #expect(throws: DownloadError.self) {

@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Testing
 
-@Suite struct `A database that is made` {
+@Suite struct `The creation of a database` {
   private let folder: TemporaryFolder
   private let path: String
 
@@ -101,7 +101,7 @@ import Testing
     #expect(try EarthquakeDatabase.existing(path: path)?.count() == 8)
   }
 
-  @Test func `is found made when another process made it meanwhile`() throws {
+  @Test func `a database is found if another process created it in the meantime`() throws {
     let other = try DatabaseLock(.reserved, path)
     let pauses = Pauses()
     let patience = Patience { [path] pause in

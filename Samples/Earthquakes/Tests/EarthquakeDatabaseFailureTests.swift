@@ -60,7 +60,7 @@ import Testing
     #expect(try database.lastGenerated(forFeed: feed.metadata.url) == feed.metadata.generated)
   }
 
-  @Test func `says that there is no path`() throws {
+  @Test func `an error says that the path is empty`() throws {
     #expect(try error(opening: "") == .noPath)
   }
 
@@ -96,7 +96,7 @@ import Testing
   }
   #endif
 
-  @Test func `says that the file is no database, and leaves it alone`() throws {
+  @Test func `an error says that the file isn't a database, and the file stays as it is`() throws {
     let folder = try TemporaryFolder()
     let text = Data(String(repeating: "This is a letter. ", count: 100).utf8)
     let file = folder.url.appending(path: "letter.txt")
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 15, 511, 4_096])
-  func `is no file of another kind, however short`(length: Int) throws {
+  func `a file of another kind isn't a database, however short it is`(length: Int) throws {
     let folder = try TemporaryFolder()
     let path = try folder.write(Data(repeating: 0x78, count: length), to: "note")
     #expect(try error(opening: path) == .notADatabase(path: path))
@@ -119,7 +119,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: path)) == Data(repeating: 0x78, count: length))
   }
 
-  @Test func `is no pipe and no device`() throws {
+  @Test func `a pipe or a device isn't a database`() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("pipe")
     try #require(mkfifo(path, 0o600) == 0)

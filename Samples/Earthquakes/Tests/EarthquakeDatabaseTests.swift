@@ -33,7 +33,7 @@ import Testing
     )
   }
 
-  @Test func `gives back every field of every event`() throws {
+  @Test func `a database returns every field of every event`() throws {
     let database = try EarthquakeDatabase.inMemory()
     let feed = try Feed.parse(TinyFeed.data)
     let summary = try database.store(feed)

@@ -109,7 +109,7 @@ import Testing
     #expect(radii([9.5, 1, -2, nil]) == [46, 1.9, 1.9, 1.6])
   }
 
-  @Test func `does not blow up the events of a quiet day`() {
+  @Test func `the map doesn't enlarge the events of a day without large earthquakes`() {
     // As strong as 6.5 would be the largest: 46 × 10^(0.75 × -1.5) is 3.45, a dot of 5 is 3.1.
     #expect(radii([5, 3]) == [3.45, 2.5])
   }

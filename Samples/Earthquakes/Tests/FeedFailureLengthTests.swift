@@ -3,7 +3,7 @@ import Foundation
 import SampleTestSupport
 import Testing
 
-@Suite struct `A file that is no feed, and large` {
+@Suite struct `A large file that isn't a feed` {
   private static let size = Effort.size(1_000_000)
   private static let long = String(repeating: "long", count: size / 4)
   /// One letter with many accents.

@@ -2,7 +2,7 @@ import EarthquakeKit
 import Foundation
 import Testing
 
-@Suite struct `A file that is no feed` {
+@Suite struct `A file that isn't a feed` {
   private func refusal(_ data: Data) throws -> FeedError {
     let error = #expect(throws: FeedError.self) { try Feed.parse(data) }
     return try #require(error)
@@ -144,7 +144,7 @@ import Testing
     )
   }
 
-  @Test func `is refused with what stands where something else should`() throws {
+  @Test func `a file is refused with its wrong value and the expected value`() throws {
     func found(_ feature: String) throws -> FeedError {
       try refusal(FeedText.feed([FeedText.feature(), feature]))
     }

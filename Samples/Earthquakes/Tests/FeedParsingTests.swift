@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: ["deleted", "DELETED"])
-  func `tells events that are deleted from the others`(status: String) throws {
+  func `parsing distinguishes deleted events`(status: String) throws {
     let features = [
       FeedText.feature(id: "\"a\""), FeedText.feature(id: "\"b\"", status: "\"\(status)\""),
       FeedText.feature(id: "\"c\"", status: "null"),

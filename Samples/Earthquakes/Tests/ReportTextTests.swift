@@ -44,7 +44,7 @@ import Testing
     #expect(text.contains("  2 to <3        1  ▏\n"))
   }
 
-  @Test func `stands in one column where the terminal is narrow`() throws {
+  @Test func `a report has one column in a narrow terminal`() throws {
     let lines = try lines(width: 40)
     #expect(lines.contains("from 1960-05-22T19:11:20Z".indented))
     #expect(lines.contains("to 2020-01-07T00:00:00Z".indented))

@@ -12,7 +12,7 @@ import Darwin
 
 /// What becomes of signals; each test in a process of its own, which they would end.
 @Suite struct SignalWatchTests {
-  @Test func `The first signal and the second one are told apart, and echoes count as the first`()
+  @Test func `The first and the second signal are distinguished, and echoes count as the first`()
     async
   {
     await #expect(processExitsWith: .exitCode(7)) {
@@ -30,7 +30,7 @@ import Darwin
     }
   }
 
-  @Test func `An urgent signal is no echo of the first one`() async {
+  @Test func `An urgent signal isn't an echo of the first one`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let first = DispatchSemaphore(value: 0)
       let watch = SignalWatch([SIGUSR1, SIGUSR2], echo: .seconds(3600), urgent: [SIGUSR2]) { _ in

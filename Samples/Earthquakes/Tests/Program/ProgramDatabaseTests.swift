@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: 1...5)
-  func `is made once by two runs at once`(round: Int) throws {
+  func `a database is created once by two runs at the same time`(round: Int) throws {
     let runs = try ["a", "b"].map { try Run($0, in: folder, database: database) }
     let lock = try DatabaseLock(.reserved, database)
     for run in runs { try run.goOn(TinyFeed.data) }

@@ -67,7 +67,7 @@ import Darwin
     }
   }
 
-  @Test func `is ended at once by SIGQUIT, without a report of a crash`() throws {
+  @Test func `the program ends immediately at SIGQUIT, without a crash report`() throws {
     try reading { process, errors, closeFeed in
       kill(process.processIdentifier, SIGQUIT)
       #expect(errors.text(until: nil) == "")
@@ -79,19 +79,19 @@ import Darwin
     }
   }
 
-  @Test func `is cancelled while nobody writes its feed`() throws {
+  @Test func `the program is cancelled while no process writes its feed`() throws {
     let feed = folder.path("feed")
     try #require(mkfifo(feed, 0o600) == 0)
     try cancelled(["--file", feed], after: "2/6 open\n", is: "the database is as it was")
   }
 
-  @Test func `is cancelled while nobody opens its map`() throws {
+  @Test func `the program is cancelled while no process opens its map`() throws {
     let map = folder.path("map")
     try #require(mkfifo(map, 0o600) == 0)
     try cancelled(["--map", map], after: "7/7 map\n", is: "the database has the feed already")
   }
 
-  @Test func `is cancelled while nobody reads its map`() throws {
+  @Test func `the program is cancelled while no process reads its map`() throws {
     let map = folder.path("map")
     try #require(mkfifo(map, 0o600) == 0)
     // More than goes into a pipe.
@@ -150,7 +150,7 @@ import Darwin
     #expect(SVGContent(svg).elements("circle", in: "events").count == 60)
   }
 
-  @Test func `is ended at once by the second signal, even if nobody reads what it says`() throws {
+  @Test func `the second signal ends the program immediately, even without a reader`() throws {
     let feed = folder.path("feed")
     try #require(mkfifo(feed, 0o600) == 0)
     let process = try ProgramRun.process(["--file", feed], temporaryFolder: folder)

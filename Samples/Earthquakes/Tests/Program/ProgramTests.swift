@@ -59,7 +59,7 @@ import Testing
     #expect(content.hasText("Notable Earthquakes since 1900"))
   }
 
-  @Test func `sets the report to the width that it is told`() throws {
+  @Test func `the report has the requested width`() throws {
     let run = try ProgramRun([], environment: ["COLUMNS": "60"])
     #expect(run.output.split(separator: "\n").dropLast().map(\.count).max() == 60)
   }

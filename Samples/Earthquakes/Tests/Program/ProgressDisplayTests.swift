@@ -33,7 +33,7 @@ import Testing
     )
   }
 
-  @Test func `writes nothing when it is to be quiet`() throws {
+  @Test func `the display writes nothing with --quiet`() throws {
     #expect(try output(.quiet) { $0.say("Notice.") }.isEmpty)
   }
 
@@ -46,7 +46,7 @@ import Testing
     #expect(texts.contains { $0.hasSuffix(" 75 % store") })
   }
 
-  @Test func `says why a download is tried again, and when`() throws {
+  @Test func `the display says why and when a download is retried`() throws {
     let world = try ImportWorld()
     let simulation = world.simulation
     let written = Written()

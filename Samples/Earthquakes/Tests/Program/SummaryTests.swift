@@ -29,7 +29,7 @@ import Testing
     #expect(try workflow.report.result?.get().deletedCount == 1)
   }
 
-  @Test func `says that there is nothing new, which is no failure`() throws {
+  @Test func `a summary says that nothing is new, which isn't a failure`() throws {
     let world = try ImportWorld()
     let request = try world.request(TinyFeed.data)
     world.run(request)

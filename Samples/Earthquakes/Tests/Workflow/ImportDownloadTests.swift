@@ -26,7 +26,7 @@ import Testing
     #expect(asked.withLock { $0 } == ["\(Self.address) 20.0 seconds 50000000"])
   }
 
-  @Test func `tries again after one second, then after two`() throws {
+  @Test func `a download is retried after one second, then after two`() throws {
     let world = try ImportWorld()
     let times = Mutex<[Duration]>([])
     let simulation = world.simulation
@@ -42,7 +42,7 @@ import Testing
     #expect(times.withLock { $0 } == [.zero, .seconds(1), .seconds(3)])
   }
 
-  @Test func `fails after the third attempt, and tells of all of them`() throws {
+  @Test func `a download fails after the third attempt, and reports all attempts`() throws {
     let world = try ImportWorld()
     let workflow = world.run(world.request(feed: "all_day")) { url, _, _ in throw offline(url) }
     #expect(world.simulation.now == .seconds(3))
@@ -77,7 +77,7 @@ import Testing
     #expect(try world.files().isEmpty)
   }
 
-  @Test func `asks again when one attempt gets no answer`() throws {
+  @Test func `a download is retried if an attempt gets no answer`() throws {
     let world = try ImportWorld()
     let clock = world.simulation.environment.clock
     let attempts = Mutex(0)
@@ -109,7 +109,7 @@ import Testing
     #expect(asked.withLock { $0 } == attempts)
   }
 
-  @Test func `doesn't try again what is too large, or can't be kept`() throws {
+  @Test func `a download isn't retried if it is too large, or can't be kept`() throws {
     for isTooLarge in [true, false] {
       let world = try ImportWorld()
       let workflow = world.run(world.request(feed: "all_day")) { url, _, maximum in

@@ -94,7 +94,7 @@ import Testing
     #expect(try world.files() == before)
   }
 
-  @Test func `because there is no file names the condition, once`() throws {
+  @Test func `a failure because of a missing file names the condition once`() throws {
     let world = try ImportWorld()
     let path = world.path("none.geojson")
     let workflow = world.run(ImportRequest(source: .file(path: path), database: world.database))
@@ -129,7 +129,7 @@ import Testing
     #expect(world.run(request).operation.outcome?.isSuccess == true)
   }
 
-  @Test func `because the file is no database reads no feed and changes nothing`() throws {
+  @Test func `a failure because of another file reads no feed and changes nothing`() throws {
     let world = try ImportWorld()
     let request = try world.request(TinyFeed.data)
     try world.write(Data(String(repeating: "a letter. ", count: 200).utf8), to: "quakes.sqlite")

@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: DatabaseLock.Kind.allCases)
-  func `ends at once when it is cancelled while it waits`(kind: DatabaseLock.Kind) throws {
+  func `an import that waits ends immediately at a cancel`(kind: DatabaseLock.Kind) throws {
     var request = try world.request(TinyFeed.data)
     request.storesAgain = true
     let lock = try DatabaseLock(kind, world.database.path)

@@ -74,7 +74,7 @@ import Testing
     #expect(try earlier.report.result?.get().strongest.map(\.magnitude) == [2])
   }
 
-  @Test func `tells one feed from another by its address`() throws {
+  @Test func `an import distinguishes feeds by their addresses`() throws {
     let world = try ImportWorld()
     world.run(try world.request(feed(generated: 1_000)))
     let other = world.run(try world.request(feed(generated: 900, url: "https://example.org/b")))
@@ -114,7 +114,7 @@ import Testing
     #expect(world.run(request).operation.outcome?.isSuccess == true)
   }
 
-  @Test func `tells how far storing is, event by event`() throws {
+  @Test func `an import reports the progress of storing, event by event`() throws {
     let world = try ImportWorld()
     let recorder = RecordingObserver()
     world.run(

@@ -36,7 +36,7 @@ import Testing
     )
   }
 
-  @Test func `tells failed, not run and skipped apart`() throws {
+  @Test func `a timeline distinguishes failed, not run and skipped operations`() throws {
     let world = try ImportWorld()
     let missing = ImportRequest(source: .file(path: world.path("none")), database: world.database)
     let lines = timeline(world, missing).text(width: 120).split(separator: "\n").map { String($0) }

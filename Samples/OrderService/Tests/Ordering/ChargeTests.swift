@@ -60,7 +60,7 @@ struct ChargeTests {
     }
   }
 
-  @Test func `confirms a refund if the money was given back, or never taken`() throws {
+  @Test func `an answer confirms a refund if the money was refunded, or never charged`() throws {
     for status in [.refunded, .voided, .declined] as [ChargeAnswer.Status] {
       try charge.checkRefund(ChargeAnswer(status, about: charge), wasCharged: false)
     }
@@ -71,7 +71,8 @@ struct ChargeTests {
     }
   }
 
-  @Test func `confirms a refund of a charged card only if the money was given back`() throws {
+  @Test func `an answer confirms a refund of a charged card only if the money was refunded`() throws
+  {
     try charge.checkRefund(ChargeAnswer(.refunded, about: charge), wasCharged: true)
     for status in [.voided, .declined, .charged, .pending] as [ChargeAnswer.Status] {
       #expect(throws: PaymentProviderError.self, "\(status)") {

@@ -79,7 +79,7 @@ struct DrainTests {
     }
   }
 
-  @Test func `interrupts a rollback that takes too long, which goes on in the next life`() throws {
+  @Test func `a drain interrupts a long rollback, which continues after the restart`() throws {
     let life = try Life(in: shop) { $0.stepTimeout = .seconds(5) }
     shop.carrier.failures = .max
     shop.provider.refundMood = .isDown

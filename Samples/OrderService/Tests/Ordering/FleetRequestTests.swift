@@ -58,7 +58,7 @@ struct FleetRequestTests {
     #expect(fleet.shop.mistakes == [])
   }
 
-  @Test func `gives the tokens of the shared rate out in turn, and none to those that have left`()
+  @Test func `instances get the tokens of the shared rate in order, and none after they left`()
     throws
   {
     let shop = Shop()

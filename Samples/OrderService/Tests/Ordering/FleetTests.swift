@@ -66,7 +66,7 @@ struct FleetTests {
     #expect(first.desk.openCount == 0)
   }
 
-  @Test func `refuse what an old holder writes that goes on unheard`() throws {
+  @Test func `instances refuse the writes of an old holder that keeps running`() throws {
     let pair = try Pair(.teaAndCups)
     let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     first.store.isUnheard.withLock { $0 = true }
@@ -139,7 +139,8 @@ struct FleetTests {
     #expect(fleet.state(of: id) == .confirmed)
   }
 
-  @Test func `take back the orders of an instance that returns, if that dies again`() throws {
+  @Test func `instances take back the orders of an instance that returns and crashes again`() throws
+  {
     let pair = try Pair(.tea())
     let (fleet, first, second, id) = (pair.fleet, pair.first, pair.second, pair.id)
     first.store.isUnheard.withLock { $0 = true }
@@ -153,7 +154,7 @@ struct FleetTests {
     #expect(fleet.shop.mistakes == [])
   }
 
-  @Test func `take over at once what an instance leaves that is closed`() throws {
+  @Test func `instances take over the orders of a closed instance immediately`() throws {
     let pair = try Pair(.tea())
     let (fleet, first, id) = (pair.fleet, pair.first, pair.id)
     try fleet.simulation.run { _ = await first.desk.drain(within: .zero) }

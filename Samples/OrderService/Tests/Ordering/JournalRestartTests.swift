@@ -10,7 +10,7 @@ struct JournalRestartTests {
     Item(sku: "cup", name: "Cup", price: Money(1200), stock: 10),
   ]
 
-  @Test func `executes no step again that is in its journal, and ends as without a death`() throws {
+  @Test func `a restarted order executes no recorded step again`() throws {
     let id = OrderID(rawValue: "1")
     let report = try exploreRestarts(randomSchedules: 1) { simulation, journal in
       let store = try JournalStore(journal, items: Self.items, draft: .teaAndCups, id: id)

@@ -58,7 +58,7 @@ struct LeaseTableTests {
     #expect(lease == nil)
   }
 
-  @Test func `gives an order away at once when its instance has ended`() {
+  @Test func `an order gets another holder immediately when its instance has ended`() {
     var table = LeaseTable(heartbeat: .seconds(2))
     table.beat("a", at: .zero)
     _ = table.take(order, by: "a", at: .zero)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A draft")
 struct OrderDraftTests {
-  @Test func `has all of its mistakes named at once`() {
+  @Test func `all mistakes of a draft are named in one batch`() {
     let draft = OrderDraft(
       customer: " ",
       cardToken: "",

@@ -51,7 +51,7 @@ struct ProviderFailureTests {
     #expect(shop.provider.charges == ["order-\(id)": 1])
   }
 
-  @Test func `goes on when the provider says “declined” and its ledger says “charged”`() throws {
+  @Test func `an order continues if only the provider's ledger says “charged”`() throws {
     let life = try Life(in: shop)
     shop.provider.next(.lies)
     let id = try life.submit(.tea())
@@ -69,7 +69,7 @@ struct ProviderFailureTests {
     #expect(shop.provider.requests == ["charge", "look up", "look up", "charge"])
   }
 
-  @Test func `fails at once when the card is declined`() throws {
+  @Test func `an order fails immediately when the card is declined`() throws {
     let life = try Life(in: shop)
     shop.provider.mood = .declines
     let id = try life.submit(.tea())
@@ -81,7 +81,7 @@ struct ProviderFailureTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `isn't tried again with a request that is wrong`() throws {
+  @Test func `an order isn't retried with a wrong request`() throws {
     let life = try Life(in: shop)
     shop.provider.mood = .refuses
     let id = try life.submit(.tea())
@@ -123,7 +123,7 @@ struct ProviderFailureTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `waits for its turn when the provider takes few requests`() throws {
+  @Test func `an order waits for the rate if the provider takes few requests`() throws {
     let life = try Life(in: shop) {
       $0.providerRequests = 2
       $0.providerPeriod = .seconds(10)

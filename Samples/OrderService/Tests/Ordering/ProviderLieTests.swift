@@ -33,7 +33,7 @@ struct ProviderLieTests {
   }
 
   @Test(arguments: lies.indices)
-  func `is given back only when the provider confirms the refund`(index: Int) throws {
+  func `a charge is refunded only when the provider confirms the refund`(index: Int) throws {
     let life = try Life(in: shop)
     shop.carrier.failures = .max
     shop.provider.refundMood = .answers(Self.lies[index])
@@ -52,7 +52,7 @@ struct ProviderLieTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `is given back although the refund is answered with “charged”, as often as that is`()
+  @Test func `a charge is refunded however often the refund is answered with “charged”`()
     throws
   {
     let life = try Life(in: shop)
@@ -124,7 +124,7 @@ struct ProviderLieTests {
     #expect(try life.state(of: id).name == "rolling back")
   }
 
-  @Test func `whose charge was confirmed is given back only with “refunded”`() throws {
+  @Test func `a confirmed charge is refunded only with “refunded”`() throws {
     let before = try Life(in: shop)
     shop.carrier.failures = .max
     shop.provider.refundMood = .answers { ChargeAnswer(.voided, about: $0) }
@@ -177,7 +177,7 @@ struct ProviderLieTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `isn't given back with “voided” if the ledger says “charged”`() throws {
+  @Test func `a charge isn't refunded with “voided” if the ledger says “charged”`() throws {
     let life = try Life(in: shop) {
       $0.stepTimeout = .seconds(10)
       $0.breakerFailures = .max

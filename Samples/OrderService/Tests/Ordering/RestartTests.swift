@@ -37,7 +37,7 @@ struct RestartTests {
     return 0
   }
 
-  @Test func `confirms its orders, whichever step it died in, and charges each once`() throws {
+  @Test func `a restart after a crash in any step charges each order once`() throws {
     let deaths = try dieAtEveryStep { state, steps in
       #expect(state == .confirmed, "after \(steps) steps")
     }
@@ -95,7 +95,7 @@ struct RestartTests {
     #expect(try next.state(of: id) == .confirmed)
   }
 
-  @Test func `dies often, and comes to an end with every order`() throws {
+  @Test func `a service that crashes often finishes every order`() throws {
     for seed in Effort.seeds(20) {
       var chance = SeededGenerator(seed: seed)
       let shop = Shop(tea: 4)

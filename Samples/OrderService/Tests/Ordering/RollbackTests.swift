@@ -48,7 +48,7 @@ struct RollbackTests {
     #expect(names.values.filter { undone.contains($0) } == undone)
   }
 
-  @Test func `goes on until the provider takes the refund`() throws {
+  @Test func `a rollback continues until the provider accepts the refund`() throws {
     let life = try Life(in: shop)
     strike()
     shop.provider.nextRefunds(.isDown, .losesAnswer, .isDown, .takes(.seconds(3_600)))
@@ -114,7 +114,7 @@ struct RollbackTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `tries again what was refused, as the refusal may be wrong`() throws {
+  @Test func `a rollback retries a refused request, because the refusal may be wrong`() throws {
     let life = try Life(in: shop)
     strike()
     shop.provider.nextRefunds(.refuses, .refuses, .isDown, .refuses, .refuses)

@@ -50,7 +50,7 @@ struct StoreTroubleTests {
     }
   }
 
-  @Test func `loses no cancel that comes meanwhile`() throws {
+  @Test func `store trouble loses no cancel that arrives in the meantime`() throws {
     try failAtEveryStep(for: .seconds(90)) { life, id, steps in
       // An order that has charged nothing yet may be between two lives.
       while !life.desk.cancel(id, because: "a change of mind") { life.simulation.step() }
@@ -98,7 +98,7 @@ struct StoreTroubleTests {
     #expect(shop.mistakes == [])
   }
 
-  @Test func `delays a rollback, which goes on afterwards`() throws {
+  @Test func `store trouble delays a rollback, which continues afterwards`() throws {
     let shop = Shop()
     let life = try Life(in: shop)
     shop.carrier.failures = .max

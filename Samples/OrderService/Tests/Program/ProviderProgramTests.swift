@@ -12,7 +12,7 @@ import Testing
 
   private var database: String { folder.database }
 
-  @Test func `A service that is killed and started at once has one provider on its ledger`()
+  @Test func `A service that is killed and restarted immediately has one provider on its ledger`()
     async throws
   {
     var old: ServiceProcess?

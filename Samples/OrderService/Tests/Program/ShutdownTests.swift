@@ -72,7 +72,7 @@ import Testing
     client.waitUntilExit()
   }
 
-  @Test func `A service that drains answers 503, and a second signal ends it at once`()
+  @Test func `A service that drains answers 503, and a second signal ends it immediately`()
     async throws
   {
     let service = try await ServiceProcess(database: database, "--drain", "86400s")

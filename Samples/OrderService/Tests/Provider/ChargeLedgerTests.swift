@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `Nothing is charged while its file is gone`() async throws {
+  @Test func `Nothing is charged while the ledger's file is missing`() async throws {
     let ledger = try await open()
     _ = await ledger.begin("a", request)
     let aside = path + ".aside"

@@ -84,7 +84,7 @@ import Testing
     #expect(await ledger.charges.map(\.status) == [.charged])
   }
 
-  @Test func `Mistakes are answered all at once`() async throws {
+  @Test func `All mistakes are in one answer of the provider`() async throws {
     try await test { client in
       let response = try await charge(nil, client, card: "", amount: 0)
       #expect(response.status == .badRequest)
@@ -161,7 +161,7 @@ import Testing
     #expect(waits.durations.withLock { $0 } == [.seconds(1), .seconds(1)])
   }
 
-  @Test func `A refund gives back what was charged, and forbids what wasn't`() async throws {
+  @Test func `A refund returns a charge, and forbids a later charge of its key`() async throws {
     try await test { client in
       _ = try await charge("a", client)
       for key in ["a", "a", "b"] {

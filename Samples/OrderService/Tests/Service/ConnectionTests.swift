@@ -44,7 +44,7 @@ import Testing
     #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("\r\nConnection: close\r\n"))
   }
 
-  @Test func `A client that expects to be told sends its body then`() async throws {
+  @Test func `A client that expects a continue sends its body after the continue`() async throws {
     let order = Bench.order
     let text = try await exchange(
       "POST /orders?wait=60s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

@@ -49,7 +49,7 @@ private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
     #expect(entries.map(\.reference) == ["7", "7", "7"])
   }
 
-  @Test func `A provider that is dead is seen at once, and not when the time is over`() async throws
+  @Test func `An ended provider is noticed immediately, and not after the time limit`() async throws
   {
     // A port that nothing listens at: a provider has just had it.
     let place = ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0))
@@ -66,7 +66,7 @@ private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
     try await client.shutdown()
   }
 
-  @Test func `A charge is made, looked up and given back`() async throws {
+  @Test func `A charge is created, looked up and refunded`() async throws {
     try await test { payments in
       let unknown = try await payments.lookUp(charge)
       #expect(unknown == nil)
@@ -79,7 +79,7 @@ private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
     }
   }
 
-  @Test func `A card that is declined is no error`() async throws {
+  @Test func `A declined card isn't an error`() async throws {
     try await test { payments in
       for _ in 1...2 {
         let answer = try await payments.charge(charge, cardToken: "tok_declined")
@@ -134,7 +134,7 @@ private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
     }
   }
 
-  @Test func `A request that is cancelled is no failure of the provider`() async throws {
+  @Test func `A cancelled request isn't a failure of the provider`() async throws {
     gate.close()
     try await test({ $0.slow = .seconds(1) }) { payments in
       let task = Task { try await payments.charge(charge, cardToken: "t") }

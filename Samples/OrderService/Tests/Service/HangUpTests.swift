@@ -69,7 +69,7 @@ import Testing
     #expect(bench.payments.open.count == 1)
   }
 
-  @Test func `The order goes on as long as one client waits for it`() async throws {
+  @Test func `The order continues as long as one client waits for it`() async throws {
     bench.payments.hold()
     try await bench.test(.live) { [self] client in
       let port = try #require(client.port)

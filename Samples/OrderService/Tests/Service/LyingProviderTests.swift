@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: kinds)
-  func `A refund is asked for until it is confirmed`(kind: Kind) async throws {
+  func `A refund is requested until it is confirmed`(kind: Kind) async throws {
     let (order, server) = try await run(kind.name, lies: 3, isRefunded: true) {
       isLie,
       request,

@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `A wait that is over gets 202, and the order goes on`() async throws {
+  @Test func `A request whose wait is over gets 202, and the order continues`() async throws {
     bench.payments.hold()
     try await bench.test { [bench] client in
       let accepted = try await client.place(query: "?wait=0s")
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `All mistakes are answered at once`() async throws {
+  @Test func `All mistakes of an order are in one answer`() async throws {
     try await bench.test { client in
       let wrong = """
         {"customer": 7, "card": "x", "lines": [{"sku": "CUP", "quantity": 0},
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(arguments: ["q\u{e9}", "q\u{fffd}", "\u{1f600}", String(repeating: "a", count: 201)])
-  func `A key whose bytes a text doesn't tell apart, or that is too long, is a mistake`(
+  func `A key that is too long, or ambiguous as text, is a mistake`(
     key: String
   ) async throws {
     try await bench.test { client in
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: ["5", #"{"a":1}"#, #"{"sku":"X","quantity":0}"#])
-  func `Lines that are too many are one mistake, and only the first are looked at`(
+  func `Too many lines are one mistake, and only the first lines are checked`(
     line: String
   ) async throws {
     let count = 60_000 / (line.utf8.count + 1)
@@ -352,7 +352,7 @@ import Testing
   }
 
   @Test(arguments: ["GET /health", "DELETE /orders/x", "POST /nothing", "POST /orders"])
-  func `A body that nobody reads keeps no connection`(start: String) async throws {
+  func `A body that no route reads keeps no connection`(start: String) async throws {
     try await bench.test(.live) { client in
       let half = try await RawConnection(port: try #require(client.port))
       try await half.send("\(start) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60\r\n\r\n{")

@@ -74,7 +74,7 @@ import Tracing
     #expect(linked.spanID == (try span("validate")).spanID)
   }
 
-  @Test func `A wait for a claim is a wait for the turn`() throws {
+  @Test func `A wait for a claim is in the attribute waited.turn`() throws {
     let clock = simulation.environment.clock
     for name in ["order 1", "order 2"] {
       let step = ResultOperation(name: "reserve MUG") { try await clock.sleep(for: .seconds(5)) }

@@ -179,7 +179,7 @@ import Testing
     #expect(Array(svg.utf8).contains(Array(";\u{301}".utf8)))
   }
 
-  @Test func `However many ask, looks at the queue take a twentieth of the time`() {
+  @Test func `Explaining the queue takes a twentieth of the time for any number of requests`() {
     let time = Mutex(ContinuousClock.now)
     let looks = Mutex(0)
     let explanation = SharedExplanation(now: { time.withLock { $0 } }) {
@@ -197,7 +197,7 @@ import Testing
     #expect(looks.withLock { $0 } == 2)
   }
 
-  @Test func `The page is told of changes`() async throws {
+  @Test func `The page receives changes`() async throws {
     let feed = bench.server.feed
     try await bench.desk.open()
     var updates = feed.updates.makeAsyncIterator()

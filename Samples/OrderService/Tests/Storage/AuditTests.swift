@@ -111,7 +111,7 @@ struct AuditTests {
     #expect(audit.mistakes == ["The provider has charged \(count) times for “\(id)”."])
   }
 
-  @Test func `knows a charge that was given back from one that stands`() async throws {
+  @Test func `an audit distinguishes refunded charges`() async throws {
     try await prepare()
     let mistakes = try await audit(charge("charged"), charge("refunded")).mistakes
     #expect(mistakes == ["Order \(id) is confirmed, and not charged."])
@@ -124,7 +124,7 @@ struct AuditTests {
     #expect(mistakes == ["The provider has charged “order-x”, which belongs to no order."])
   }
 
-  @Test func `finds an order that came to nothing and is charged`() async throws {
+  @Test func `an audit finds an order that did not succeed and is charged`() async throws {
     let store = try await database.shop()
     let id = try await store.order(1)
     _ = try await store.beginRollback(of: id, because: OrderFailure(cancelledBecause: "gone"))
@@ -225,7 +225,7 @@ struct AuditTests {
     #expect(audit.mistakes.contains { $0.hasSuffix(expected) }, "\(audit.mistakes)")
   }
 
-  @Test func `finds a charge that was given back twice`() async throws {
+  @Test func `an audit finds a charge that was refunded twice`() async throws {
     try await prepare()
     let audit = try await audit(charge("charged"), charge("refunded"), charge("refunded"))
     #expect(audit.mistakes.contains("The provider has refunded 2 times for “\(id)”."))
@@ -241,7 +241,7 @@ struct AuditTests {
     }
   }
 
-  @Test func `goes on behind what can't be read of the ledger`() async throws {
+  @Test func `an audit continues after an unreadable line of the ledger`() async throws {
     try await prepare()
     let audit = try await OrderAudit(of: database.path) {
       OrderAudit.Ledger([], damage: ["Line 3 can't be read."])

@@ -55,7 +55,7 @@ struct DeskOnDatabaseTests {
 
   /// What somebody does to the database by hand, and what becomes of an order and of the next one.
   @Test(arguments: Backend.here)
-  func `an order that was opened by hand is confirmed again`(_ backend: Backend) async throws {
+  func `an order that was reopened manually is confirmed again`(_ backend: Backend) async throws {
     let database = try await backend.database()
     let id = try await order(in: try await database.shop())
     try await database.change("UPDATE orders SET state = 'open'")
@@ -68,7 +68,7 @@ struct DeskOnDatabaseTests {
   }
 
   @Test(arguments: Backend.here)
-  func `an order that the tables contradict fails, and is no trouble of the store`(
+  func `an order that the tables contradict fails, and isn't trouble of the store`(
     _ backend: Backend
   ) async throws {
     let database = try await backend.database()

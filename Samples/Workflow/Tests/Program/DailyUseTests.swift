@@ -282,7 +282,7 @@ import Testing
   }
   #endif
 
-  @Test func `tells git to leave its folder alone`() throws {
+  @Test func `a run excludes its folder from git`() throws {
     try place.write("steps: [{id: a, command: echo}]\n")
     #expect(try place.run("run", "w.yml").status == 0)
     #expect(try place.read(".workflow/.gitignore") == "*\n")
@@ -312,7 +312,7 @@ import Testing
     #expect(try place.run("list", "release.yml").errors.contains("is a file"))
   }
 
-  @Test func `removes old runs, and none that could be resumed unless asked to`() throws {
+  @Test func `pruning removes old runs, and resumable runs only with an option`() throws {
     try place.write("steps: [{id: a, command: echo}]\n", to: "good.yml")
     try place.write("steps: [{id: a, command: exit 1}]\n", to: "bad.yml")
     for file in ["bad.yml", "good.yml", "good.yml", "good.yml"] { _ = try place.run("run", file) }

@@ -195,7 +195,7 @@ import Darwin
     #expect(try place.run("runs").status == 0)
   }
 
-  @Test func `says of a step in a run that goes on why it has no log`() throws {
+  @Test func `the program says why a step in a current run has no log`() throws {
     let (process, output) = try begin()
     let errors = try place.run("log", "last", "later").errors
     #expect(errors.hasPrefix("workflow: there is no log. later waits for slow\n"), "\(errors)")
@@ -280,7 +280,7 @@ import Darwin
   }
 
   @Test(arguments: [false, true])
-  func `doesn't begin anew where the journal is lost`(isEmpty: Bool) throws {
+  func `a resume doesn't start from the beginning if the journal is lost`(isEmpty: Bool) throws {
     try place.write("steps: [{id: a, command: echo >> begins}]")
     #expect(try place.run("run", "w.yml").status == 0)
     let journal = try journal()
@@ -307,7 +307,7 @@ import Darwin
     #expect(!damaged.errors.contains("was changed"))
   }
 
-  @Test func `goes on when nobody reads what it writes, and says so`() throws {
+  @Test func `a run continues if no process reads its output, and says so`() throws {
     try place.write(
       """
       steps:
@@ -377,7 +377,7 @@ import Darwin
     #expect(rest.contains("-endless --runs-folder \(folder)runs  # "))
   }
 
-  @Test func `says that the folder of the run is gone, and offers no commands for it`() throws {
+  @Test func `the program says that the run's folder is missing`() throws {
     try place.write(
       """
       name: gone

@@ -3,7 +3,7 @@ import WorkflowDocument
 
 @testable import workflow
 
-@Suite struct `What would run` {
+@Suite struct `A dry run` {
   private func lines(_ file: String) throws -> [String] {
     let workflow = try WorkflowFile.workflow(from: file, name: "w")
     return DryRun(workflow).lines.dropFirst().map(\.text)

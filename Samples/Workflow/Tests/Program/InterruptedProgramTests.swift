@@ -143,7 +143,7 @@ import Darwin
     #expect(text.contains("the program that ran “a” has ended, and the step hadn't"))
   }
 
-  @Test func `says that it waits for a process that doesn't end when it is asked`() throws {
+  @Test func `the program says that it waits for a process that doesn't end on request`() throws {
     let program = try begin(
       """
       steps:
@@ -227,7 +227,7 @@ import Darwin
     #expect(try place.read("ran") == "a\na\n")
   }
 
-  @Test func `goes on with the file beside it in a copied folder`() throws {
+  @Test func `a resume continues with the file next to the copied folder`() throws {
     let names = ["one", "two"]
     try FileManager.default.createDirectory(
       atPath: place.path("one"),
@@ -292,7 +292,7 @@ import Darwin
     #expect(end.output.contains("; the disk is full that has /"), "\(end)")
   }
 
-  @Test func `says once of each step that a full disk may have cut its log, and goes on`() throws {
+  @Test func `a run says once per step that a full disk may have cut its log`() throws {
     // Commands may take no notice of it.
     let lost = "head -c 1000000 /dev/zero > big || true; seq 100000 || true"
     let end = try runOnFullDisk(
@@ -318,7 +318,7 @@ import Darwin
     #expect(!end.output.contains("isn't complete"))
   }
 
-  @Test func `says that the journal can't be written on a full disk, and goes on later`() throws {
+  @Test func `a run whose journal can't be written on a full disk continues later`() throws {
     let end = try runOnFullDisk(
       """
       steps:

@@ -6,7 +6,7 @@ import WorkflowRunner
 
 @testable import workflow
 
-@Suite struct `What a terminal shows of a run` {
+@Suite struct `The display of a run in a terminal` {
   private static func lines(_ texts: String...) -> [StyledLine] { texts.map { StyledLine($0) } }
 
   @Test func `is the last state of the lines, below those that stay`() throws {

@@ -207,7 +207,7 @@ import WorkflowRunner
     #expect(log.errors.hasPrefix("workflow: there is no log. “c” was not run, because ‘a’ failed"))
   }
 
-  @Test func `goes on with a run, and refuses a file that was changed unless that is accepted`()
+  @Test func `a resume continues a run, and refuses a changed file unless accepted`()
     throws
   {
     try place.write(
@@ -235,7 +235,7 @@ import WorkflowRunner
     #expect(try place.run("resume", "last").status == 0)
   }
 
-  @Test func `goes on with a file without a name, and with one that is gone`() throws {
+  @Test func `a resume continues with a file without a name, and with a missing file`() throws {
     try place.write("steps: [{id: a, command: test -e ready}]", to: "nameless.yml")
     #expect(try place.run("run", "nameless.yml").status == 1)
     let second = try place.run("resume", "last")
@@ -313,7 +313,7 @@ import WorkflowRunner
     #expect(try place.read("text") == "given")
   }
 
-  @Test func `runs only what was asked for, with what it needs`() throws {
+  @Test func `a run with --only runs the requested steps, and the steps that these need`() throws {
     try place.write(try RunPlace.example("hello.yml"), to: "hello.yml")
     let end = try place.run("run", "hello.yml", "--only", "kettle")
     #expect(end.output.contains("1 succeeded"))

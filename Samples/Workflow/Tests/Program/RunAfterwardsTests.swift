@@ -4,7 +4,7 @@ import Testing
 @testable import workflow
 
 /// What the built program says of a run that is over, however it ended.
-@Suite struct `A run, looked at afterwards` {
+@Suite struct `A run, examined afterwards` {
   private let place: RunPlace
 
   init() throws { place = try RunPlace() }

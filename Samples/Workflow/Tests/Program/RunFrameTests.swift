@@ -57,7 +57,7 @@ import WorkflowRunner
     )
   }
 
-  @Test func `shows a step that is tried again as one that waits`() {
+  @Test func `a frame shows a step between attempts as waiting`() {
     let view = begun.after(
       .at(0, .started(step: "build", attempt: 1, node: nil)),
       .at(1, .retrying(step: "build", attempt: 1, after: .seconds(9), because: "exited with 1"))

@@ -226,7 +226,7 @@ import WorkflowRunner
   }
 }
 
-@Suite struct `What the folder of a run says of a step` {
+@Suite struct `A step in the folder of a run` {
   private static let workflow = Workflow.steps(["a": [], "b": ["a"], "c": ["b"], "d": []])
 
   private func text(_ step: String, _ events: RunEvent...) -> String? {

@@ -68,7 +68,7 @@ import WorkflowRunner
     #expect(lines.contains("… and 4 more failed"))
   }
 
-  @Test func `of a run that was ended says how it goes on`() {
+  @Test func `a report of a cancelled run says how to continue`() {
     let lines = Self.report(Self.end(1, 0, 2)).lines.map(\.text)
     let counts = "1 succeeded, 1 skipped, 2 cancelled"
     #expect(lines.first == "⊘ release was cancelled after 3.3 s: \(counts)")

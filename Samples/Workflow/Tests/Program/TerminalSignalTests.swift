@@ -125,7 +125,7 @@ import Musl
   }
 
   @Test(arguments: ["INT", "TERM", "QUIT"])
-  func `kills all processes at a second signal, and goes on later with what was done`(
+  func `a second signal kills all processes, and a resume continues later`(
     second: String
   ) throws {
     // Later than one that is sent twice, and the first is answered.
@@ -155,7 +155,7 @@ import Musl
     try resume()
   }
 
-  @Test func `kills all processes at the key for SIGQUIT, and goes on later with what was done`()
+  @Test func `the key for SIGQUIT kills all processes, and a resume continues later`()
     throws
   {
     let terminal = try PseudoTerminal()
@@ -218,7 +218,7 @@ import Musl
     )
   }
 
-  @Test func `stops its steps at Ctrl-Z, leaves the terminal to the shell, and goes on with fg`()
+  @Test func `Ctrl-Z stops the steps, leaves the terminal to the shell, and fg continues`()
     throws
   {
     try writePipeSteps()

@@ -41,7 +41,7 @@ import Testing
     #expect(try place.run("log", "last", "slow").output.hasSuffix("ending\n"))
   }
 
-  @Test func `is ended at once by a second Ctrl-C, with all that it started`() throws {
+  @Test func `a second Ctrl-C ends the program and all its processes immediately`() throws {
     try place.write(
       """
       steps:

@@ -43,7 +43,7 @@ import WorkflowRunner
   }
 
   @Test(arguments: ["runs", "resume last", "explain last a", "log last a", "run hello.yml"])
-  func `says that the folder is gone in which it was started`(arguments: String) throws {
+  func `the program says that its working folder is missing`(arguments: String) throws {
     let shell = Process()
     shell.executableURL = URL(filePath: "/bin/sh")
     shell.currentDirectoryURL = place.url
@@ -176,7 +176,7 @@ import WorkflowRunner
     #expect(try complaint("run", "hello.yml", "--dry-run", "--format", "json").status == 64)
   }
 
-  @Test func `is told that there is no Slurm before there is a run`() throws {
+  @Test func `the program reports missing Slurm before it creates a run`() throws {
     let process = try place.process(["run", "hello.yml", "--engine", "slurm"])
     process.environment = ["PATH": "/nowhere"]
     let (status, text) = try complaint(of: process)

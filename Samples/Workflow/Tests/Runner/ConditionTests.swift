@@ -159,7 +159,7 @@ import Glibc
     #expect(await answer(SkippedUnless(condition: condition)) == text)
   }
 
-  @Test func `A variable is set, or has a value, which isn't told`() async {
+  @Test func `A variable is set, or has a value, which isn't shown`() async {
     let variable = { (value: String?, needed: String?) in
       EnvironmentVariable(variable: "X", needed: needed.map { ConditionText($0) }) { value }
     }

@@ -57,7 +57,7 @@ import WorkflowDocument
     #expect(run.events.words.contains { $0.contains("waits for “database”, which ") })
   }
 
-  @Test func `A step says that others have their turn`() throws {
+  @Test func `A step says that other steps have the slots`() throws {
     let run = SimulatedRun(
       Workflow([Step("a"), Step("b")]),
       in: try folder.run(),

@@ -118,7 +118,7 @@ import Testing
     #expect((2...3).contains(log.syncs))
   }
 
-  @Test func `A line is on the disk when its task goes on`() async throws {
+  @Test func `A line is on the disk when its task continues`() async throws {
     let journal = try open(
       JournalFile.Disk(
         synchronize: { [log] (file) throws(SystemCallError) in
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `A sync that fails reaches all that wait, and isn't tried again`() async throws {
+  @Test func `A failed sync reaches all waiting tasks, and isn't retried`() async throws {
     // As Linux has it, which tells a failure once: only the first sync after the header's fails.
     let journal = try open(
       JournalFile.Disk(

@@ -144,7 +144,7 @@ import WorkflowDocument
     #expect(throws: JournalError.damaged(path: "j", line: 2)) { try contents(of: bytes) }
   }
 
-  @Test func `Lines that are gone, doubled or moved are noticed`() throws {
+  @Test func `Missing, doubled and moved lines are noticed`() throws {
     let lines = try write().split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
       .map { Array($0) + [UInt8(ascii: "\n")] }
     for index in lines.indices {
@@ -193,7 +193,7 @@ import WorkflowDocument
     }
   }
 
-  @Test func `Tasks that wait for the disk at the same time all go on`() async throws {
+  @Test func `All tasks that wait for the disk at the same time continue`() async throws {
     let journal = try JournalFile(path)
     try journal.append(.begun(Self.header), synced: true)
     try await withThrowingTaskGroup(of: Void.self) { tasks in

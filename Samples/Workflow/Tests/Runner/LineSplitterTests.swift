@@ -37,7 +37,7 @@ import Testing
     #expect(lines([exact + "\n" + exact + "x\n"]) == [exact, exact + "…"])
   }
 
-  @Test func `Bytes that are no text don't end it`() {
+  @Test func `Bytes that aren't text don't end a line`() {
     var splitter = LineSplitter()
     var lines: [String] = []
     splitter.add([0xFF, 0xC3, 10, 0x80, 0, 10]) { lines.append($0) }

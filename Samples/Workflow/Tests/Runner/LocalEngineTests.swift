@@ -162,7 +162,7 @@ import Glibc
   }
 
   #if os(Linux)
-  @Test func `What begins while attempts are stopped is stopped until they go on`() async throws {
+  @Test func `An attempt that begins while attempts are stopped is stopped, too`() async throws {
     let (engine, reports) = (LocalEngine(), reports)
     #expect(engine.suspend())
     let command = "while [ ! -e go ]; do :; done"

@@ -58,7 +58,7 @@ import WorkflowDocument
     return try simulation.run { try await run.run() }
   }
 
-  @Test func `The time in the queue is no time of the step, and is said`() throws {
+  @Test func `The time in Slurm's queue is reported, and isn't time of the step`() throws {
     #expect(try run().duration == .seconds(70))
     #expect(events.ends["a"]?.duration == .seconds(10))
     #expect(events.ends["a"]?.queued == .seconds(60))
@@ -76,7 +76,7 @@ import WorkflowDocument
     #expect(events.ends["a"]?.queued == nil)
   }
 
-  @Test func `Of a step that fails and is tried again all attempts count, and the pauses`() throws {
+  @Test func `All attempts and pauses of a retried step count`() throws {
     var step = Step("a")
     step.retry = RetryRule(attempts: 2)
     step.retry?.delay = .seconds(5)

@@ -37,7 +37,7 @@ import WorkflowDocument
     #expect(last.engine.begins == ["install", "configure", "verify"])
   }
 
-  @Test func `A step that was made anew when the runner was killed isn't done`() {
+  @Test func `A step that ran again when the runner was killed isn't done`() {
     let success = StepEnd(outcome: .succeeded)
     let records: [JournalRecord] = [
       .ended(step: "install", end: success), .ended(step: "configure", end: success),
@@ -81,7 +81,7 @@ import WorkflowDocument
     #expect(resumed.engine.begins == [])
   }
 
-  @Test func `A step about how others ended has its turn again when those do`() throws {
+  @Test func `A step about outcomes runs again when the steps that it names run again`() throws {
     let place = try folder.run()
     var alarm = Self.step("alarm")
     alarm.when = [.outcome(.step("a", is: .failed))]

@@ -70,7 +70,7 @@ import WorkflowDocument
     #expect(again.engine.log.isEmpty)
   }
 
-  @Test func `An attempt that goes on is taken up`() throws {
+  @Test func `An attempt that is still running is taken up`() throws {
     let workflow = Workflow([Step("a"), Step("b", needs: ["a"])])
     let place = try interrupted(
       workflow,
@@ -184,7 +184,7 @@ import WorkflowDocument
   }
 
   @Test(arguments: 1...10)
-  func `What goes on gets what it claims before others do`(seed: UInt64) throws {
+  func `A running attempt gets its claims before other steps`(seed: UInt64) throws {
     func claims(_ id: String, needs: [String] = []) -> Step {
       Step(id, needs: needs) { step in
         if id.hasPrefix("d") { step.exclusive = ["database"] }
@@ -254,7 +254,7 @@ import WorkflowDocument
     #expect(run.events.ends["a"]?.outputs == ["version": "1.2"])
   }
 
-  @Test func `What goes on of a run isn't taken up by a copy of its folder`() throws {
+  @Test func `A copy of a run's folder doesn't take up running attempts`() throws {
     let workflow = Workflow([Step("a")])
     let original = try folder.run()
     let records = [JournalRecord.started(step: "a", attempt: 1, node: nil, handle: "job 7")]
@@ -321,7 +321,7 @@ import WorkflowDocument
     #expect(run.engine.begins == ["b", "undo-a"])
   }
 
-  @Test func `A step that was skipped because of a failure is looked at again`() throws {
+  @Test func `A step that was skipped because of a failure is evaluated again`() throws {
     var thanks = Step("thanks", needs: ["a"])
     thanks.when = [.outcome(.step("a", is: .succeeded))]
     let workflow = Workflow([Step("a"), thanks])

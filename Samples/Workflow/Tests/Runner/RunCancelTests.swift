@@ -78,7 +78,7 @@ import WorkflowDocument
     #expect(run.engine.begins == ["a", "b", "c"])
   }
 
-  @Test func `A rollback that fails is told, and the others run`() throws {
+  @Test func `A failed rollback is reported, and the other rollbacks run`() throws {
     let run = SimulatedRun(
       chain,
       in: try folder.run(),

@@ -16,7 +16,7 @@ import WorkflowDocument
     #expect(run.engine.most == 3)
   }
 
-  @Test func `Exclusive steps run one at a time, and others beside them`() throws {
+  @Test func `Exclusive steps run one at a time, and other steps at the same time`() throws {
     let steps = (0..<3).map { Step("s\($0)") { $0.exclusive = ["database"] } }
     let run = SimulatedRun(Workflow(steps + [Step("other")]), in: try folder.run())
     #expect(try run.end().duration == .seconds(3))
@@ -60,7 +60,7 @@ import WorkflowDocument
     #expect(begins.filter { $0.hasPrefix("1 min ") }.count == 1)
   }
 
-  @Test func `What steps wait for is told once, of those that are next`() throws {
+  @Test func `The waits of the next steps are reported once`() throws {
     let steps = (0..<100).map { number in
       Step("s\(number)") { $0.exclusive = ["database"] }
     }
@@ -73,7 +73,7 @@ import WorkflowDocument
     #expect(!waits.isEmpty && waits.count <= 16)
   }
 
-  @Test func `A step that starts at once waits for nothing`() throws {
+  @Test func `A step that starts immediately waits for nothing`() throws {
     let step = Step("a") { $0.exclusive = ["database"] }
     let run = SimulatedRun(Workflow([step]), in: try folder.run())
     try run.end()

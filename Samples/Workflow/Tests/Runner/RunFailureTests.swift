@@ -46,7 +46,7 @@ import WorkflowDocument
     }
   }
 
-  @Test func `Steps about outcomes have their turn after a failure, and needs only order them`()
+  @Test func `Steps about outcomes run after a failure, and needs only order them`()
     throws
   {
     var report = Step("report", needs: ["a"])
@@ -76,7 +76,8 @@ import WorkflowDocument
     #expect(run.events.ends["skipped"]?.reason == "there is no file /no/such/file")
   }
 
-  @Test func `A step fails without what it requires, and isn't asked when it is skipped`() throws {
+  @Test func `A step fails without its requirement, and isn't evaluated when it is skipped`() throws
+  {
     var step = Step("a")
     step.require = [.exists([Template(text: "/no/such/file")])]
     var first = SimulatedRun(Workflow([step]), in: try folder.run())

@@ -129,7 +129,7 @@ import WorkflowDocument
     #expect(pauses == 40)
   }
 
-  @Test func `A lock is not waited for while its process goes on`() throws {
+  @Test func `A lock is not waited for while its process is running`() throws {
     let run = try folder.run()
     let lock = try RunLock(run)
     var pauses = 0

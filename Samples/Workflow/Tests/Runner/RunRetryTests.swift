@@ -85,7 +85,7 @@ import WorkflowDocument
     #expect(run.events.ends["a"]?.reason == reason)
   }
 
-  @Test func `Nothing is tried again for which no time is left`() throws {
+  @Test func `A step without remaining time isn't retried`() throws {
     let run = try run(
       rule(nil, .constant) { $0.total = .seconds(10) },
       [.exit(1, after: .seconds(3))]

@@ -15,7 +15,7 @@ import Testing
     return mask
   }
 
-  @Test func `is masked wherever it stands, the longest of two first`() {
+  @Test func `a secret is masked everywhere, the longest of two first`() {
     let mask = mask("secret", "secret-long", "zwei\nzeilen", "abc", "über")
     #expect(mask.masked("secret secret-long x") == "****** *********** x")
     #expect(mask.masked("zwei, zeilen, abc") == "****, ******, abc")

@@ -19,7 +19,7 @@ import Testing
     #expect(try read("", []) == [:])
   }
 
-  @Test func `A file that was taken is gone, also when something is wrong with it`() throws {
+  @Test func `A file of outputs is removed after reading, even if it has a mistake`() throws {
     let path = folder.path + "/outputs"
     try folder.write("a=1\n", to: "outputs")
     #expect(try StepOutputs.take(path, declared: ["a"]) == ["a": "1"])

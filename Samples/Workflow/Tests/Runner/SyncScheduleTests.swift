@@ -3,7 +3,7 @@ import Testing
 @testable import WorkflowRunner
 
 @Suite struct SyncScheduleTests {
-  @Test func `What holds something up is synced at once`() {
+  @Test func `A record that delays a step is synced immediately`() {
     var schedule = SyncSchedule<Int>()
     #expect(schedule.step { $0.waits(1, isUrgent: true) } == .sync)
     #expect(schedule.step { $0.syncBegins() } == [1])

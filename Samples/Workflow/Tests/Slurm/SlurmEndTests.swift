@@ -70,7 +70,7 @@ extension SlurmTests {
       #expect(reports.nodes.isEmpty)
     }
 
-    @Test func `somebody who cancels the job in Slurm is the reason`() async throws {
+    @Test func `a cancel of the job in Slurm is the reason`() async throws {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt("echo begun; exec sleep 600")

@@ -8,7 +8,7 @@ import WorkflowRunner
 extension SlurmTests {
   /// What takes its time, since Slurm misses a node only after a while: not for every day.
   @Suite struct Losses {
-    @Test func `a step whose node was lost meanwhile says so`() async throws {
+    @Test func `a step whose node was lost in the meantime says so`() async throws {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try world.attempt("echo begun; exec sleep 600")

@@ -116,7 +116,7 @@ extension SlurmTests {
       #expect(reports.lines.contains("with.dot=it's"))
     }
 
-    @Test func `what can never run is refused with the sentence instead of waiting for ever`()
+    @Test func `a job that can never run is refused with a reason instead of waiting forever`()
       async throws
     {
       let world = try SlurmWorld()

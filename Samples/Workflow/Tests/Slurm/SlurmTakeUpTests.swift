@@ -12,7 +12,7 @@ extension SlurmTests {
       try world.attempt(line) { $0.step.matrix = [MatrixValue(name: "os", value: "linux")] }
     }
 
-    @Test func `a step that goes on is waited for, and isn't started again`() async throws {
+    @Test func `a running step is waited for, and isn't started again`() async throws {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try attempt(
@@ -37,7 +37,7 @@ extension SlurmTests {
       _ = try await first.value
     }
 
-    @Test func `a step that has ended meanwhile is asked for its end`() async throws {
+    @Test func `the end of a step that ended in the meantime is read`() async throws {
       let world = try SlurmWorld()
       let reports = SlurmReports()
       let attempt = try attempt("echo begun >> effects; exit 4", in: world)
@@ -58,7 +58,7 @@ extension SlurmTests {
       #expect(world.text("effects") == "begun")
     }
 
-    @Test func `a step that is gone without a trace is none`() async throws {
+    @Test func `a step that disappeared without a trace isn't taken up`() async throws {
       let world = try SlurmWorld()
       let attempt = try world.attempt("true")
       let place = try SlurmPlace(newFor: attempt)

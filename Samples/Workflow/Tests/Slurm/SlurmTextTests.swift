@@ -46,7 +46,7 @@ import WorkflowRunner
     )
   }
 
-  @Test func `processors, memory in whole mebibytes and the time limit are asked for`() {
+  @Test func `a job requests processors, memory in whole mebibytes and the time limit`() {
     let request = SlurmRequest(
       attempt {
         $0.step.uses = ["cpu": ResourceAmount(3), "memory": ResourceAmount((1 << 20) + 1, .bytes)]

@@ -230,7 +230,7 @@ import WorkflowDocument
     )
   }
 
-  @Test func `is a byte that is no UTF-8, with its place`() {
+  @Test func `a mistake names a byte that isn't UTF-8, with its place`() {
     for (bytes, line, column) in [
       (Array("name: ä\nb: ".utf8) + [0xC3, 0x28], 2, 4), ([0x80], 1, 1),
       (Array("a: 日".utf8) + [0xFF], 1, 5), (Array("a: ".utf8) + [0xE6, 0x97], 1, 4),
@@ -247,7 +247,7 @@ import WorkflowDocument
     #expect(error?.diagnostics.map(\.message) == ["the file is UTF-16, not UTF-8"])
   }
 
-  @Test func `is found at once in a file with a billion laughs`() {
+  @Test func `a mistake is found immediately in a file with a billion laughs`() {
     var text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     for level in 1...30 {
       let aliases = Array(repeating: "*a\(level - 1)", count: 10).joined(separator: ", ")
