@@ -20,7 +20,7 @@ import Testing
     let queue = AdvancedOperationQueue(name: "of the hanging test")
     queue.isSuspended = true
     queue.addOperation(Work("import"))
-    let cancelled = Gate()
+    let cancelled = Latch()
     let failure = await #expect(throws: ExpectationFailure.self) {
       try await expectEnd(within: .milliseconds(20)) {
         // Ignores the cancel, like code that awaits a lost continuation.
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func `a cancel of the caller reaches the body`() async throws {
-    let begun = Gate()
+    let begun = Latch()
     let task = Task {
       try await expectEnd(within: .seconds(100_000)) {
         begun.open()

@@ -84,7 +84,7 @@ private func makeQueue(_ name: String = "main") -> AdvancedOperationQueue {
 
 /// An operation whose name isn't returned before a gate is open.
 private final class Nameless: BlockOperation, @unchecked Sendable {
-  static let gate = Gate()
+  static let gate = Latch()
   override var name: String? {
     get {
       Self.gate.pass()
@@ -99,7 +99,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
   @Test func `a report names the holder of a claim that is never released`() async {
     await #expect(processExitsWith: .success) {
       let program = HungProgram()
-      let begun = Gate()
+      let begun = Latch()
       let holder = ResultOperation(name: "holder") {
         begun.open()
         await hang()
@@ -213,7 +213,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
       let program = HungProgram()
       let queue = makeQueue()
       let count = Effort.isOrdinary ? 32 : 512
-      let (gate, begun) = (Gate(), Countdown(count))
+      let (gate, begun) = (Latch(), Countdown(count))
       for _ in 0..<count {
         queue.addOperation {
           begun.count()
@@ -233,7 +233,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
   @Test func `a report names a body that ignores its cancel`() async {
     await #expect(processExitsWith: .success) {
       let program = HungProgram()
-      let begun = Gate()
+      let begun = Latch()
       let work = ResultOperation(name: "deaf") {
         begun.open()
         await hang()
@@ -248,7 +248,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
   @Test func `a report names the child of a group that ignores its cancel`() async {
     await #expect(processExitsWith: .success) {
       let program = HungProgram()
-      let begun = Gate()
+      let begun = Latch()
       let group = GroupOperation(name: "group") {
         ResultOperation(name: "child") {
           begun.open()
@@ -301,7 +301,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
         let queue = makeQueue()
         queue.isSuspended = true
         queue.addOperation(ResultOperation(name: "import") {})
-        let never = Gate()
+        let never = Latch()
         for _ in 0..<512 { Task { never.pass() } }
         never.pass()
       }
@@ -424,7 +424,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
 @Suite(.watched) struct `A watch of all queues` {
   @Test func `a watch logs a cause that lasts for too long, until it is removed`() async {
     await #expect(processExitsWith: .success) {
-      let logged = Gate()
+      let logged = Latch()
       let text = Locked("")
       let watch = OperationDiagnostics.watch(every: .milliseconds(1), stuckAfter: .milliseconds(2))
       {
@@ -447,7 +447,7 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
   @Test func `a watch logs that a name doesn't return, and its check goes on afterwards`() async {
     await #expect(processExitsWith: .success) {
       let texts = Locked([String]())
-      let (isLate, isStuck) = (Gate(), Gate())
+      let (isLate, isStuck) = (Latch(), Latch())
       let watch = OperationDiagnostics.startWatch(
         every: .milliseconds(1),
         stuckAfter: .milliseconds(2),

@@ -17,8 +17,8 @@ import Testing
 
     private let kind: Kind
     private let isOver = Locked(false)
-    let isInStart = Gate()
-    let mayReturn = Gate()
+    let isInStart = Latch()
+    let mayReturn = Latch()
 
     init(_ kind: Kind, name: String) {
       self.kind = kind
@@ -80,7 +80,7 @@ import Testing
   @Test func `the explanation says that the operation's main thread is blocked`() async throws {
     let queue = OperationQueue()
     queue.name = "queue"
-    let mayEnd = Gate()
+    let mayEnd = Latch()
     queue.addOperation { mayEnd.pass() }
     let hop = BlockOperation {}
     hop.name = "hop"

@@ -121,7 +121,7 @@ import Testing
     let queue = AdvancedOperationQueue()
     let other = OperationQueue()
     other.name = "other"
-    let (begun, gate) = (Gate(), Gate())
+    let (begun, gate) = (Latch(), Latch())
     let hold = BlockOperation {
       begun.open()
       gate.pass()

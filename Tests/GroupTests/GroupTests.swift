@@ -227,7 +227,7 @@ import Testing
 
   @Test func `a group holds its slot until its children's bodies have returned`() {
     let world = World(limit: 1)
-    let gate = Gate()
+    let gate = Latch()
     let child = ResultOperation(name: "child") { await gate.opened() }
     let group = GroupOperation { child }
     let next = Work()

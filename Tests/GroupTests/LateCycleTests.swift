@@ -13,9 +13,9 @@ import Testing
   /// end when `isOver` does.
   private func hold(
     waitingFor awaited: Operation,
-    mayBegin: Gate,
-    hasBegun: Gate,
-    isOver: Gate
+    mayBegin: Latch,
+    hasBegun: Latch,
+    isOver: Latch
   ) {
     queue.addOperation(
       BlockOperation {
@@ -31,7 +31,7 @@ import Testing
   @Test func `a late slot cycle through a manually started operation's prerequisite is found`()
     async throws
   {
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
     let (work, prerequisite, member) = (Work("work"), Work("prerequisite"), Work("member"))
     hold(waitingFor: work, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
     queue.addOperation(member)
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a group behind a slot cycle of other operations isn't cancelled`() async throws {
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
     let group = GroupOperation(name: "group") { Work("child") }
     hold(waitingFor: group, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
     mayBegin.open()

@@ -93,7 +93,7 @@ import Testing
 
   @Test func `a cancel during a rollback makes the group cancelled`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let group = GroupOperation { Work.failing() }
     group.onRollback { await gate.opened() }
     world.run(group)

@@ -228,7 +228,7 @@ import Testing
     let slow = DelayOperation(.seconds(60))
     let waiting = Work("waiting")
     waiting.addDependency(slow)
-    let gate = Gate()
+    let gate = Latch()
     let polite = ResultOperation { await gate.opened() }
     let (result, task) = Self.scope(world) { scope in
       scope.add(slow)
@@ -266,7 +266,7 @@ import Testing
 
   @Test func `a cancel after all operations of a scope finished changes nothing`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let (result, task) = Self.scope(world) { scope in
       scope.add(Work())
       await gate.opened()
@@ -348,7 +348,7 @@ import Testing
   @Test(.watched) func `a scope with an unretained plain operation returns on threads`()
     async throws
   {
-    let gate = Gate()
+    let gate = Latch()
     let value = try await withOperations { scope in
       scope.add(BlockOperation { gate.pass() })
       gate.open()

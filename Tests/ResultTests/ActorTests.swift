@@ -11,7 +11,7 @@ import Testing
     func add() { count += 1 }
 
     /// Blocks the thread that the actor has at this moment.
-    func wait(for gate: Gate) { gate.pass() }
+    func wait(for gate: Latch) { gate.pass() }
   }
 
   @Test func `many operations that use an actor at the same time all finish`() async throws {
@@ -62,7 +62,7 @@ import Testing
   @Test(.needsThreadPool("The actor blocks its thread."))
   func `operations leave an actor although the next one blocks its thread`() async throws {
     let queue = AdvancedOperationQueue()
-    let (firstCame, lastComes, blocked, gate) = (Gate(), Gate(), Gate(), Gate())
+    let (firstCame, lastComes, blocked, gate) = (Latch(), Latch(), Latch(), Latch())
     let meter = Meter()
     let first = ResultOperation(name: "first") {
       firstCame.open()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Blocks the thread; not to be called by async code, which this hides.
-private func block(until gate: Gate) { gate.pass() }
+private func block(until gate: Latch) { gate.pass() }
 
 /// The part of a body, or of a condition, up to where it suspends for the first time.
 @Suite(.watched) struct `The beginning of an async body` {
@@ -23,7 +23,7 @@ private func block(until gate: Gate) { gate.pass() }
 
   @Test(.needsThreadPool("The body blocks its thread."), arguments: Maker.allCases)
   private func `the synchronous beginning of a body sees a cancel`(maker: Maker) async throws {
-    let began = Gate()
+    let began = Latch()
     let work = await maker.make {
       ResultOperation {
         began.open()
@@ -73,7 +73,7 @@ private func block(until gate: Gate) { gate.pass() }
     maker: Maker
   ) async throws {
     let queue = AdvancedOperationQueue()
-    let (began, finished, suspended, last) = (Gate(), Gate(), Gate(), Gate())
+    let (began, finished, suspended, last) = (Latch(), Latch(), Latch(), Latch())
     let work = await maker.make {
       ResultOperation {
         began.open()
@@ -103,7 +103,7 @@ private func block(until gate: Gate) { gate.pass() }
   func `the caller doesn't run the body of a manually started operation`() async throws {
     let queue = AdvancedOperationQueue()
     let outer = ResultOperation {
-      let returned = Gate()
+      let returned = Latch()
       let inner = ResultOperation { block(until: returned) }
       inner.start()
       returned.open()
@@ -116,7 +116,7 @@ private func block(until gate: Gate) { gate.pass() }
   @Test(.needsThreadPool("64 bodies block their threads."))
   func `a body that blocks its thread leaves other operations theirs`() async throws {
     let queue = AdvancedOperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let blocked = (0..<64).map { _ in ResultOperation { block(until: gate) } }
     queue.addOperations(blocked)
     queue.addOperation(ResultOperation { gate.open() })
@@ -130,7 +130,7 @@ private func block(until gate: Gate) { gate.pass() }
   ) async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = limit
-    let (asked, gate) = (Gate(), Gate())
+    let (asked, gate) = (Latch(), Latch())
     let blocked = Work("blocked")
     blocked.addCondition(
       Asked { _ in
@@ -147,7 +147,7 @@ private func block(until gate: Gate) { gate.pass() }
     queue.addOperations(holders)
     await started.done.opened()
     let (other, left) = (Work("other"), Work("left"))
-    let answered = Gate()
+    let answered = Latch()
     other.addCondition(
       Asked { _ in
         answered.open()
@@ -167,7 +167,7 @@ private func block(until gate: Gate) { gate.pass() }
 
   @Test(.needsThreadPool("The condition blocks its thread."), arguments: Maker.allCases)
   private func `a condition sees a cancel and its answer is ignored`(maker: Maker) async throws {
-    let (asked, ended) = (Gate(), Gate())
+    let (asked, ended) = (Latch(), Latch())
     let work = await maker.make {
       let work = ResultOperation { Issue.record("it ran") }
       work.addCondition(
@@ -196,7 +196,7 @@ private func block(until gate: Gate) { gate.pass() }
   {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let begun = Gate()
+    let begun = Latch()
     let holder = Work { _ in begun.open() }
     queue.addOperation(holder)
     await begun.opened()

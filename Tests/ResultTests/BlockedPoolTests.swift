@@ -227,7 +227,7 @@ struct `Operations while other code blocks all threads of tasks` {
       other.underlyingQueue = DispatchQueue(label: "one thread")
       let count = try await Blocked.run(in: other) { number, _ in
         let byHand = ResultOperation { await Task.yield() }
-        let closure = Gate()
+        let closure = Latch()
         other.addOperation {
           await Task.yield()
           closure.open()

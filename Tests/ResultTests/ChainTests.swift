@@ -121,7 +121,7 @@ import Testing
 
   @Test func `a result whose dependency was removed is an error and no trap`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let slow = ResultOperation(name: "slow") {
       await gate.opened()
       return 1
@@ -137,7 +137,7 @@ import Testing
 
   @Test func `a cancelled successor doesn't wait for its inputs`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let slow = ResultOperation {
       await gate.opened()
       return 1

@@ -85,7 +85,7 @@ import Testing
   @Test(arguments: seeds)
   func `a value that is returned after a cancel is dropped`(seed: UInt64) async throws {
     let world = World(seed: seed)
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation {
       await gate.opened()
       return 1
@@ -162,7 +162,7 @@ import Testing
 
   @Test func `an operation that is finished from outside has no value`() async throws {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation {
       await gate.opened()
       return 1
@@ -180,7 +180,7 @@ import Testing
 
   @Test func `cancelling a wait for a value leaves the operation alone`() async throws {
     let queue = AdvancedOperationQueue()
-    let (entered, leave) = (Gate(), Gate())
+    let (entered, leave) = (Latch(), Latch())
     let work = ResultOperation {
       entered.open()
       await leave.opened()
@@ -198,7 +198,7 @@ import Testing
 
   @Test func `many tasks may wait for the same value`() async throws {
     let queue = AdvancedOperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation {
       await gate.opened()
       return 5

@@ -171,7 +171,7 @@ import Testing
 
   @Test func `an attempt that is cancelled is the last`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let attempts = Counter()
     let work = ResultOperation(retry: .immediate.attempts(5)) {
       attempts.add()

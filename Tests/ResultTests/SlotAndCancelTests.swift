@@ -12,7 +12,7 @@ import Testing
     _ add: (OperationQueue, @escaping @Sendable () async -> Void) -> Operation
   ) async -> Bool {
     let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
-    let (begun, found) = (Gate(), Changing(false))
+    let (begun, found) = (Latch(), Changing(false))
     let operation = add(queue) { [weak queue] in
       await releasingSlot {
         queue?.isSuspended = true

@@ -388,7 +388,7 @@ private func releasing(
   @Test func `a body may end while one of its tasks is in a call`() async throws {
     let queue = AdvancedOperationQueue(maxConcurrentOperationCount: 1)
     let left = Locked<Task<Bool, Never>?>(nil)
-    let (entered, gate) = (Gate(), Gate())
+    let (entered, gate) = (Latch(), Latch())
     let work = ResultOperation(name: "work") {
       let task = Task {
         await releasingSlot {

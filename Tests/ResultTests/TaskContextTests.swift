@@ -153,7 +153,7 @@ private enum Trace {
 
   @Test(.watched)
   func `a cancel reaches conditions with task-locals and prevents the body`() async throws {
-    let (asked, ended) = (Gate(), Gate())
+    let (asked, ended) = (Latch(), Latch())
     let work = await Self.traced {
       let work = ResultOperation { Issue.record("it ran") }
       work.addCondition(
@@ -246,7 +246,7 @@ private enum Trace {
     queue.addOperation(work)
     #expect(try await work.value == false)
 
-    let started = Gate()
+    let started = Latch()
     let open = await Self.traced {
       ResultOperation {
         started.open()
@@ -312,7 +312,7 @@ private enum Trace {
     let queue = AdvancedOperationQueue()
     let other = OperationQueue()
     let inner = Changing<ResultOperation<Bool>?>(nil)
-    let made = Gate()
+    let made = Latch()
     other.addOperation {
       inner.value = ResultOperation { OperationQueue.current === queue }
       made.open()

@@ -20,7 +20,7 @@ import Testing
     // Sendable: all stored properties are immutable.
     private let fate: Fate
     private let live: CoreStress.Live
-    let began = Gate()
+    let began = Latch()
 
     init(_ fate: Fate, _ live: CoreStress.Live) {
       self.fate = fate

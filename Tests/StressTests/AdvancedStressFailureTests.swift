@@ -13,7 +13,7 @@ import Testing
   /// Operations that all wait for the gate, and fail when it opens.
   private static func failing(
     _ count: Int,
-    _ gate: Gate,
+    _ gate: Latch,
     _ arrivals: Countdown,
     _ ends: CoreStress.Tally
   ) -> [AdvancedOperation] {
@@ -43,7 +43,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (Gate(), Countdown(count))
+    let (gate, arrivals) = (Latch(), Countdown(count))
     let ends = CoreStress.Tally()
     let group = GroupOperation(maxConcurrentOperationCount: count) {
       Self.failing(count, gate, arrivals, ends)
@@ -61,7 +61,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (Gate(), Countdown(count))
+    let (gate, arrivals) = (Latch(), Countdown(count))
     let ends = CoreStress.Tally()
     do {
       try await withOperations { scope in
@@ -82,7 +82,7 @@ import Testing
     async throws
   {
     let count = CoreStress.scaled(10_000)
-    let (gate, arrivals) = (Gate(), Countdown(count))
+    let (gate, arrivals) = (Latch(), Countdown(count))
     let ends = CoreStress.Tally()
     let group = GroupOperation(errorPolicy: .failFast, maxConcurrentOperationCount: count) {
       Self.failing(count, gate, arrivals, ends)

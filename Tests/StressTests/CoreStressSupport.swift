@@ -43,7 +43,7 @@ enum CoreStress {
   /// Counts instances that are alive.
   final class Live: Sendable {
     private let alive = Atomic<Int>(0)
-    private let none = Locked<Gate?>(nil)
+    private let none = Locked<Latch?>(nil)
 
     var now: Int { alive.load(ordering: .acquiring) }
 
@@ -57,7 +57,7 @@ enum CoreStress {
 
     /// Waits until nothing is alive; after the last was made.
     func ended() async {
-      let gate = Gate()
+      let gate = Latch()
       none.withLock { $0 = gate }
       if now > 0 { await gate.opened() }
     }

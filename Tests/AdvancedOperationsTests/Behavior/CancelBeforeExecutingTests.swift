@@ -95,7 +95,7 @@ import Testing
   @Test(arguments: seeds)
   func `a cancelled operation doesn't wait for a condition that never answers`(seed: UInt64) {
     let world = World(seed: seed)
-    let gate = Gate()
+    let gate = Latch()
     let asked = Counter()
     let (work, recorder) = Self.recorded()
     work.addCondition(

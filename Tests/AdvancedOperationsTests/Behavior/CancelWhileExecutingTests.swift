@@ -120,7 +120,7 @@ import Testing
   @Test func `the body of a task can read the cancellation reason`() {
     let world = World()
     let found = Log<Int>()
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation {
       await gate.opened()
       if Task.isCancelled, let reason = AdvancedOperation.current?.cancellationReason as? Flaw {

@@ -10,7 +10,7 @@ import Testing
   @Test func `an operation holds its slot until execute has returned`() async throws {
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let (entered, leave) = (Gate(), Gate())
+    let (entered, leave) = (Latch(), Latch())
     let log = Log<String>()
     let work = Work { _ in
       entered.open()
@@ -43,7 +43,7 @@ import Testing
     let queue = AdvancedOperationQueue(
       environment: OperationEnvironment(claimDomain: ClaimDomain())
     )
-    let (entered, leave) = (Gate(), Gate())
+    let (entered, leave) = (Latch(), Latch())
     let work = Work { work in
       work.finish()
       entered.open()
@@ -68,7 +68,7 @@ import Testing
   @Test(arguments: seeds)
   func `an operation holds slot and claims until its async body has ended`(seed: UInt64) {
     let world = World(seed: seed, limit: 1)
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation { await gate.opened() }
     work.addClaim(MutuallyExclusive("a"))
     let next = Work("next")
@@ -92,7 +92,7 @@ import Testing
 
   @Test func `a dependent starts when an operation is finished even before its body ends`() {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation { await gate.opened() }
     let dependent = Work()
     dependent.addDependency(work)
@@ -110,7 +110,7 @@ import Testing
   @Test func `an operation leaves the queue if its body ends during the report`()
     async throws
   {
-    let (entered, leave, went) = (Gate(), Gate(), Gate())
+    let (entered, leave, went) = (Latch(), Latch(), Latch())
     var environment = OperationEnvironment()
     environment.tracer = Tracer { operation, state in
       guard operation.name == "work", state == .finished else { return }
@@ -141,7 +141,7 @@ import Testing
     let queue = AdvancedOperationQueue()
     queue.maxConcurrentOperationCount = 1
     for _ in 0..<2_000 {
-      let entered = Gate()
+      let entered = Latch()
       let work = Work { _ in entered.open() }
       queue.addOperation(work)
       await entered.opened()
@@ -160,7 +160,7 @@ import Testing
     )
     queue.maxConcurrentOperationCount = 1
     for _ in 0..<Effort.rounds(2_000) {
-      let (entered, leave) = (Gate(), Gate())
+      let (entered, leave) = (Latch(), Latch())
       let work = ResultOperation {
         entered.open()
         await leave.opened()
@@ -180,7 +180,7 @@ import Testing
 
   @Test func `waiting for a queue includes bodies of finished operations`() async throws {
     let world = World()
-    let gate = Gate()
+    let gate = Latch()
     let work = ResultOperation { await gate.opened() }
     world.run(work)
     work.finish()

@@ -219,7 +219,7 @@ import Testing
       let holder = Work.open("holder")
       holder.environment = environment
       holder.addClaim(MutuallyExclusive("a"))
-      let held = Gate()
+      let held = Latch()
       holder.onStart { _ in held.open() }
       holder.start()
       await held.opened()

@@ -10,7 +10,7 @@ import Testing
   /// An operation whose start is told by a thread that its queue knows nothing of.
   private struct Scene {
     let queue: AdvancedOperationQueue
-    let leave = Gate()
+    let leave = Latch()
     let log: Log<String>
     let work: Work
 
@@ -20,7 +20,7 @@ import Testing
       log: Log<String> = Log(),
       body: @escaping @Sendable (Work) -> Void
     ) async {
-      let (inEnqueued, started) = (Gate(), Gate())
+      let (inEnqueued, started) = (Latch(), Latch())
       let leave = leave
       let work = Work(policy: policy, body: body)
       let slow = BlockObserver(

@@ -262,7 +262,7 @@ import Testing
   @Test func `a cancel of all operations delivers a pending end once`() async throws {
     final class Hooked: AdvancedOperation, @unchecked Sendable {
       let recorder = RecordingObserver()
-      let (inHook, isSwept, hasFinished) = (Gate(), Gate(), Gate())
+      let (inHook, isSwept, hasFinished) = (Latch(), Latch(), Latch())
       override func finished(withErrors errors: [any Error]) {
         addObserver(recorder)
         inHook.open()
@@ -274,7 +274,7 @@ import Testing
       }
     }
     let queue = OperationQueue()
-    let goesOn = Gate()
+    let goesOn = Latch()
     let (first, work) = (AdvancedOperation(), Hooked())
     first.addDependency(Operation())
     first.onCancel { _, _ in

@@ -208,7 +208,7 @@ import Testing
 
   @Test(.watched) func `a very long timeout never passes`() async throws {
     let queue = AdvancedOperationQueue()
-    let (entered, leave) = (Gate(), Gate())
+    let (entered, leave) = (Latch(), Latch())
     let longest: [Duration] = [
       .seconds(Int64.max), .nanoseconds(Int64.max), .milliseconds(9_223_372_036_999),
     ]

@@ -269,7 +269,7 @@ import Testing
     let live = LiveCount()
     let queue = AdvancedOperationQueue()
     do {
-      let gate = Gate()
+      let gate = Latch()
       let token = live.token()
       let work = ResultOperation {
         await gate.opened()

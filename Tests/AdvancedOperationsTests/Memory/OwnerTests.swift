@@ -120,8 +120,8 @@ import Testing
       let queue = AdvancedOperationQueue(name: "queue")
       queue.maxConcurrentOperationCount = limit
       let isEmpty = Locked<Bool?>(nil)
-      let isOver = Gate()
-      let mayRun = Gate()
+      let isOver = Latch()
+      let mayRun = Latch()
       queue.addOperation { mayRun.pass() }
       do {
         let owner = Owner(queue) { empty in
@@ -147,7 +147,7 @@ import Testing
         let queue = AdvancedOperationQueue(name: "queue")
         queue.maxConcurrentOperationCount = limit
         let left = Locked(5)
-        let areOver = Gate()
+        let areOver = Latch()
         for _ in 0..<5 {
           let owner = Owner(queue) { _ in
             let isLast = left.withLock { left in

@@ -117,7 +117,7 @@ import Testing
   {
     let queue = OperationQueue()
     let log = Log<String>()
-    let (isCalled, isRemoved) = (Gate(), Gate())
+    let (isCalled, isRemoved) = (Latch(), Latch())
     let work = Work()
     let observation: OperationObservation
     do {

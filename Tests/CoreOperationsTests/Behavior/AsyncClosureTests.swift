@@ -35,8 +35,8 @@ import Testing
   @Test func `a suspended async closure is executing until it returns`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let started = Gate()
-    let gate = Gate()
+    let started = Latch()
+    let gate = Latch()
     let next = Operation()
     queue.addOperation { () async -> Void in
       started.open()
@@ -57,9 +57,9 @@ import Testing
 
   @Test func `cancelling an async closure's operation cancels its task`() async throws {
     let queue = OperationQueue()
-    let started = Gate()
+    let started = Latch()
     let seen = Log<Bool>()
-    let cancelled = Gate()
+    let cancelled = Latch()
     queue.addOperation { () async -> Void in
       await withTaskCancellationHandler {
         started.open()
@@ -81,8 +81,8 @@ import Testing
   @Test func `a cancelled async closure keeps its slot until it returns`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let started = Gate()
-    let gate = Gate()
+    let started = Latch()
+    let gate = Latch()
     queue.addOperation { () async -> Void in
       started.open()
       await gate.opened()
@@ -182,7 +182,7 @@ import Testing
 
   @Test func `an async closure sees a cancel before its first suspension`() async throws {
     let queue = OperationQueue()
-    let started = Gate()
+    let started = Latch()
     queue.addOperation { () async -> Void in
       started.open()
       await blockUntilCancelled()

@@ -41,7 +41,7 @@ import Testing
 
   @Test func `a barrier runs immediately in an empty queue`() async throws {
     let queue = OperationQueue()
-    let ran = Gate()
+    let ran = Latch()
     queue.addBarrierBlock { ran.open() }
     try await queue.untilAllOperationsAreFinished()
     #expect(ran.isOpen)
@@ -103,8 +103,8 @@ import Testing
 
   @Test func `a barrier isn't counted as an operation but waits include it`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
-    let started = Gate()
+    let gate = Latch()
+    let started = Latch()
     queue.addBarrierBlock {
       started.open()
       gate.pass()
@@ -224,7 +224,7 @@ import Testing
 
   @Test func `a barrier releases its captures outside of locks`() async {
     let queue = OperationQueue()
-    let ended = Gate()
+    let ended = Latch()
     do {
       let token = Token {
         _ = queue.operationCount

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `a block operation isn't finished before its last block ends`() async throws {
-    let gates = (0..<2).map { _ in Gate() }
+    let gates = (0..<2).map { _ in Latch() }
     let begun = Countdown(2)
     let operation = BlockOperation()
     for gate in gates {

@@ -7,7 +7,7 @@ import Testing
 /// Has another thread run each worker to its end before it goes on.
 private struct Eager: OperationExecutor {
   func enqueue(_ worker: @escaping @Sendable () -> Void) {
-    let done = Gate()
+    let done = Latch()
     launchThread {
       worker()
       done.open()
@@ -45,7 +45,7 @@ private final class Marked: BlockOperation, @unchecked Sendable {
   @Test func `an operation isn't finished while another thread runs one of its blocks`()
     async throws
   {
-    let hasBegun = Gate()
+    let hasBegun = Latch()
     let first = Locked<ThreadActivity?>(nil)
     let wasFinished = Locked(true)
     let operation = BlockOperation {

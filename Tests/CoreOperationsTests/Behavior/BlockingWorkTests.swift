@@ -30,7 +30,7 @@ import Testing
   @Test func `blocking work in one queue doesn't delay another queue`() async throws {
     let blocked = OperationQueue()
     let other = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     for _ in 0..<20 { blocked.addOperation(BlockOperation { gate.pass() }) }
     let ran = Tally()
     for _ in 0..<200 { other.addOperation(BlockOperation { ran.add() }) }
@@ -42,7 +42,7 @@ import Testing
 
   @Test func `a blocking completion block doesn't delay operations`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let operations = (0..<20).map { _ in
       let operation = Operation()
       operation.completionBlock = { gate.pass() }
@@ -74,7 +74,7 @@ import Testing
   @Test(.needsThreadPool("Dispatch counts no thread as blocked that wakes again and again"))
   func `polling operations leave threads to the operation they wait for`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let sawIt = Tally()
     for _ in 0..<8 {
       queue.addOperation(

@@ -37,7 +37,7 @@ import Testing
     let queue = OperationQueue()
     let ran = Tally()
     for _ in 0..<100 {
-      let executing = Gate()
+      let executing = Latch()
       let heads = (0..<4).map { _ in EndsInCancel(.strings) { _ in executing.open() } }
       let dependents = heads.map { head in
         let dependent = BlockOperation { ran.add() }

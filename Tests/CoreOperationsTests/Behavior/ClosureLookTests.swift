@@ -146,7 +146,7 @@ import Testing
   @Test func `a listed closure is executing until it has returned`() async throws {
     let queue = OperationQueue()
     for _ in 0..<100 {
-      let (started, gate, returned) = (Gate(), Gate(), Tally())
+      let (started, gate, returned) = (Latch(), Latch(), Tally())
       queue.addOperation {
         started.open()
         gate.pass()
@@ -167,7 +167,7 @@ import Testing
   @Test func `a listed closure's dependents run after it has returned`() async throws {
     let queue = OperationQueue()
     let log = Log<String>()
-    let (started, gate) = (Gate(), Gate())
+    let (started, gate) = (Latch(), Latch())
     queue.addOperation {
       started.open()
       gate.pass()

@@ -209,7 +209,7 @@ import Testing
   @Test func `a raised limit starts a waiting closure immediately`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let (gate, started) = (Gate(), Gate())
+    let (gate, started) = (Latch(), Latch())
     queue.addOperation {
       started.open()
       gate.pass()

@@ -95,7 +95,7 @@ import Testing
 
   @Test(.heavy) func `40 blocked closures are released by the 41st`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     for _ in 0..<40 { queue.addOperation { gate.pass() } }
     queue.addOperation { gate.open() }
     try await queue.untilAllOperationsAreFinished()

@@ -19,8 +19,8 @@ import Testing
   }
 
   @Test func `a completion block runs on another thread than the reported end`() async {
-    let completed = Gate()
-    let returned = Gate()
+    let completed = Latch()
+    let returned = Latch()
     // The reporting stack waits for the block: on the same thread that would never end.
     let operation = SelfKept { operation in
       operation.end()
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `a manually started operation runs its completion block`() async {
-    let completed = Gate()
+    let completed = Latch()
     let operation = Operation()
     operation.completionBlock = { completed.open() }
     operation.start()
@@ -65,7 +65,7 @@ import Testing
   {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let gate = Gate()
+    let gate = Latch()
     let operation = Operation()
     operation.completionBlock = { gate.pass() }
     let dependent = Operation()
@@ -73,7 +73,7 @@ import Testing
     queue.addOperations([operation, dependent])
     try await operation.untilFinished()
     try await dependent.untilFinished()
-    let queueIsEmpty = Gate()
+    let queueIsEmpty = Latch()
     let waiting = Task {
       try await queue.untilAllOperationsAreFinished()
       queueIsEmpty.open()

@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test func `completion blocks of the main queue run off the main thread`() async {
-    let completed = Gate()
+    let completed = Latch()
     let operation = Operation()
     operation.completionBlock = {
       dispatchPrecondition(condition: .notOnQueue(.main))

@@ -78,7 +78,7 @@ import Testing
 
   @Test func `a dependency in another queue delays the operation`() async throws {
     let log = Log<String>()
-    let gate = Gate()
+    let gate = Latch()
     let first = BlockOperation {
       gate.pass()
       log.add("first")
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `a cancelled dependency counts as finished`() async throws {
-    let gate = Gate()
+    let gate = Latch()
     let cancelled = Operation()
     let child = BlockOperation { gate.open() }
     child.addDependency(cancelled)
@@ -178,7 +178,7 @@ import Testing
   @Test func `a queued operation that becomes its own dependency is cancelled`() {
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
-    let ran = Gate()
+    let ran = Latch()
     let loop = BlockOperation { ran.open() }
     queue.addOperation(loop)
     loop.addDependency(loop)

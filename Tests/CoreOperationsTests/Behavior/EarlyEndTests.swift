@@ -38,7 +38,7 @@ import Testing
     _ end: (EndsInCancel) -> Void
   ) async {
     let completions = Tally()
-    let completed = Gate()
+    let completed = Latch()
     operation.completionBlock = {
       completions.add()
       completed.open()

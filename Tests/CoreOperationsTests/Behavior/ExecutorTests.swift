@@ -143,7 +143,7 @@ import Testing
     #expect(queue.operationCount == 0)
     #expect(executor.waiting == 1)
     queue.underlyingQueue = DispatchQueue(label: "underlying")
-    let ran = Gate()
+    let ran = Latch()
     queue.addOperation(BlockOperation { ran.open() })
     await ran.opened()
     executor.runAll()
@@ -156,7 +156,7 @@ import Testing
     let executor = ManualExecutor()
     let queue = OperationQueue(executor: executor)
     let manually = Log<Bool>()
-    let ran = Gate()
+    let ran = Latch()
     let early = SelfKept { [queue] operation in
       operation.end()
       queue.underlyingQueue = DispatchQueue(label: "underlying")

@@ -103,14 +103,14 @@ import Testing
   private static let heavyQueues = 8
 
   /// Computes until a gate opens, at most for some seconds of a processor.
-  private static func compute(until gate: Gate) {
+  private static func compute(until gate: Latch) {
     let begin = computedByThread()
     while !gate.isOpen && computedByThread() - begin < 3_000_000_000 {}
   }
 
   /// Keeps all processors busy, and then runs a body.
   private func besideHeavyQueues(
-    until gate: Gate,
+    until gate: Latch,
     _ body: () async throws -> Void
   ) async throws {
     let queues = (0..<Self.heavyQueues).map { _ in OperationQueue() }
@@ -133,7 +133,7 @@ import Testing
 
   @Test
   func `computing operations don't delay the first operations of other queues`() async throws {
-    let gate = Gate()
+    let gate = Latch()
     try await besideHeavyQueues(until: gate) {
       let begun = Countdown(20)
       let others = (0..<20).map { _ in OperationQueue() }
@@ -146,7 +146,7 @@ import Testing
 
   @Test
   func `computing operations don't delay completion blocks or suspended tasks`() async throws {
-    let gate = Gate()
+    let gate = Latch()
     try await besideHeavyQueues(until: gate) {
       let begun = Countdown(2)
       let other = OperationQueue()
@@ -165,7 +165,7 @@ import Testing
 
   @Test
   func `computing operations don't delay an operation that another one awaits`() async throws {
-    let gate = Gate()
+    let gate = Latch()
     try await besideHeavyQueues(until: gate) {
       let other = OperationQueue()
       let inner = BlockOperation { gate.open() }

@@ -44,8 +44,8 @@ import Testing
   @Test func `a raised limit starts more operations immediately`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let gate = Gate()
-    let started = Gate()
+    let gate = Latch()
+    let started = Latch()
     // The first ends only when the second runs beside it.
     queue.addOperation(
       BlockOperation {

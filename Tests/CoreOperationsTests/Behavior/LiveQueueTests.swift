@@ -10,7 +10,7 @@ import Testing
 
   @Test func `a queue that lost its last reference is listed while it has something to do`() async {
     LiveQueues.record()
-    let gate = Gate()
+    let gate = Latch()
     let id = "of LiveQueueTests"
     var queue: OperationQueue? = OperationQueue()
     queue?.name = id
@@ -52,7 +52,7 @@ import Testing
   @Test func `the main queue is listed`() async {
     await #expect(processExitsWith: .success) {
       LiveQueues.record()
-      let gate = Gate()
+      let gate = Latch()
       OperationQueue.main.addOperation { gate.open() }
       #expect(LiveQueues.busy == [.main] || gate.isOpen)
     }
@@ -66,7 +66,7 @@ import Testing
   {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
-    let (gate, begun) = (Gate(), Gate())
+    let (gate, begun) = (Latch(), Latch())
     func add(_ name: String, to others: Operation? = nil) -> Operation {
       let operation = BlockOperation {
         begun.open()

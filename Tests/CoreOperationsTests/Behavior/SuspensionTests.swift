@@ -41,9 +41,9 @@ import Testing
   @Test
   func `a suspended queue lets executing operations and completion blocks end`() async throws {
     let queue = OperationQueue()
-    let started = Gate()
-    let gate = Gate()
-    let completed = Gate()
+    let started = Latch()
+    let gate = Latch()
+    let completed = Latch()
     let operation = BlockOperation {
       started.open()
       gate.pass()
@@ -66,7 +66,7 @@ import Testing
 
   /// Runs workers on threads of its own and knows when the last has left.
   private final class Workshop: OperationExecutor {
-    private let state = Locked((inside: 0, whenEmpty: [Gate]()))
+    private let state = Locked((inside: 0, whenEmpty: [Latch]()))
 
     func enqueue(_ worker: @escaping @Sendable () -> Void) {
       state.withLock { $0.inside += 1 }
@@ -77,7 +77,7 @@ import Testing
     }
 
     private func left() {
-      let gates = state.withLock { state -> [Gate] in
+      let gates = state.withLock { state -> [Latch] in
         state.inside -= 1
         guard state.inside == 0 else { return [] }
         defer { state.whenEmpty = [] }
@@ -88,7 +88,7 @@ import Testing
 
     /// Waits until no worker is inside.
     func empty() async {
-      let gate = Gate()
+      let gate = Latch()
       let isEmpty = state.withLock { state in
         if state.inside > 0 { state.whenEmpty.append(gate) }
         return state.inside == 0

@@ -19,7 +19,7 @@ import Android
 private final class SmallSystem: Sendable {
   private let left: Locked<Int>
   /// Opened when a thread is refused.
-  let hasRefused = Gate()
+  let hasRefused = Latch()
 
   init(threads: Int) { left = Locked(threads) }
 
@@ -47,7 +47,7 @@ private final class SmallSystem: Sendable {
 
 extension OperationQueue {
   /// Adds operations that block their threads until the gate is open.
-  fileprivate func addOperations(_ count: Int, passing gate: Gate, _ ran: Tally) {
+  fileprivate func addOperations(_ count: Int, passing gate: Latch, _ ran: Tally) {
     for _ in 0..<count {
       addOperation {
         gate.pass()
@@ -61,7 +61,7 @@ extension OperationQueue {
   @Test func `existing threads run the work if the system refuses new threads`() async throws {
     let system = SmallSystem(threads: 4)
     let queue = system.queue(processors: 2)
-    let gate = Gate()
+    let gate = Latch()
     let ran = Tally()
     queue.addOperations(20, passing: gate, ran)
     await system.hasRefused.opened()
@@ -73,7 +73,7 @@ extension OperationQueue {
   @Test func `refused threads start later when the system allows them`() async throws {
     let system = SmallSystem(threads: 2)
     let queue = system.queue(processors: 1)
-    let gate = Gate()
+    let gate = Latch()
     // One thread for both, and one for the monitor.
     queue.addOperation(BlockOperation { gate.pass() })
     queue.addOperation(BlockOperation { gate.open() })
@@ -86,7 +86,7 @@ extension OperationQueue {
     let system = SmallSystem(threads: 2)
     let queue = system.queue(processors: 1)
     queue.name = "uploads"
-    let gate = Gate()
+    let gate = Latch()
     queue.addOperation(BlockOperation { gate.pass() })
     let last = BlockOperation { gate.open() }
     last.name = "last"
@@ -105,7 +105,7 @@ extension OperationQueue {
   @Test func `the pool works even if the system refuses the monitor's thread`() async throws {
     let system = SmallSystem(threads: 1)
     let queue = system.queue(processors: 1)
-    let gate = Gate()
+    let gate = Latch()
     let ran = Tally()
     queue.addOperations(20, passing: gate, ran)
     await system.hasRefused.opened()
@@ -147,7 +147,7 @@ extension OperationQueue {
   @Test func `a process without free addresses keeps running its operations`() async throws {
     await #expect(processExitsWith: .success) {
       let queue = OperationQueue()
-      let gate = Gate()
+      let gate = Latch()
       let ran = Tally()
       queue.addOperations(200, passing: gate, ran)
       limitAddresses(toMore: 400 << 20)

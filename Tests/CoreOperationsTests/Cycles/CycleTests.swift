@@ -143,8 +143,8 @@ import Testing
   }
 
   @Test func `an edge that is only recorded isn't a wait`() async throws {
-    let gate = Gate()
-    let running = Gate()
+    let gate = Latch()
+    let running = Latch()
     let first = BlockOperation {
       running.open()
       gate.pass()

@@ -80,8 +80,8 @@ import Testing
       let queue = OperationQueue()
       queue.maxConcurrentOperationCount = limit
       let isEmpty = Locked<Bool?>(nil)
-      let isOver = Gate()
-      let mayRun = Gate()
+      let isOver = Latch()
+      let mayRun = Latch()
       queue.addOperation { mayRun.pass() }
       do {
         let owner = Owner(queue) { empty in
@@ -119,7 +119,7 @@ import Testing
   func `the block of a cancelled operation is released before its end`(isSubclass: Bool) async {
     let queue = OperationQueue()
     let count = Locked<Int?>(nil)
-    let isReleased = Gate()
+    let isReleased = Latch()
     let operation: BlockOperation
     do {
       let token = Token {
@@ -136,7 +136,7 @@ import Testing
 
   @Test func `an owner's deinit may wait for dependents in another queue`() async {
     let (queue, other) = (OperationQueue(), OperationQueue())
-    let isOver = Gate()
+    let isOver = Latch()
     do {
       let dependent = Operation()
       let token = Token {
@@ -153,10 +153,10 @@ import Testing
 
   @Test func `an owner's deinit may wait for an operation that another one awaits`() async {
     let queue = OperationQueue()
-    let isOver = Gate()
-    let isWaiting = Gate()
+    let isOver = Latch()
+    let isWaiting = Latch()
     do {
-      let mayRun = Gate()
+      let mayRun = Latch()
       let token = Token {
         queue.waitUntilAllOperationsAreFinished()
         isOver.open()

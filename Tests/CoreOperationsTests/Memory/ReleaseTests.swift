@@ -114,7 +114,7 @@ import Testing
   @Test func `a dependent may be released before its dependency finishes`() async throws {
     let live = LiveCount()
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let dependency = BlockOperation { gate.pass() }
     let kept = Counted(live)
     do {
@@ -284,7 +284,7 @@ import Testing
 
   @Test func `a queue with unfinished operations lives until they have finished`() async {
     let live = LiveCount()
-    let mayEnd = Gate()
+    let mayEnd = Latch()
     let first = BlockOperation { mayEnd.pass() }
     do {
       let queue = CountedQueue(live)

@@ -5,8 +5,8 @@ import Testing
 /// Holds one reading of its priority, after the value was fetched, until told to go on.
 private final class SlowPriority: Operation, @unchecked Sendable {
   private let isArmed = Locked(false)
-  let isReading = Gate()
-  let mayGoOn = Gate()
+  let isReading = Latch()
+  let mayGoOn = Latch()
 
   func arm() { isArmed.withLock { $0 = true } }
 
@@ -34,7 +34,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     let token = operation.observe(\.queuePriority, options: .new) { _, change in
       log.add(change.newValue)
     }
-    let done = Gate()
+    let done = Latch()
     operation.arm()
     launchThreadFromPool {
       operation.queuePriority = .low
@@ -75,7 +75,7 @@ private final class SlowPriority: Operation, @unchecked Sendable {
 
   @Test func `a wait that begins at the end returns while observers run`() async throws {
     let operation = Operation()
-    let (isCalled, mayReturn, done) = (Gate(), Gate(), Gate())
+    let (isCalled, mayReturn, done) = (Latch(), Latch(), Latch())
     let token = operation.observe(\.isFinished) { _, _ in
       isCalled.open()
       mayReturn.pass()
@@ -110,12 +110,12 @@ private final class SlowPriority: Operation, @unchecked Sendable {
     async throws
   {
     let queue = OperationQueue()
-    let (isExecuting, mayEnd) = (Gate(), Gate())
+    let (isExecuting, mayEnd) = (Latch(), Latch())
     let operation = BlockOperation {
       isExecuting.open()
       mayEnd.pass()
     }
-    let (isCalled, mayReturn, done) = (Gate(), Gate(), Gate())
+    let (isCalled, mayReturn, done) = (Latch(), Latch(), Latch())
     let told = Log<Bool>()
     queue.addOperation(operation)
     await isExecuting.opened()

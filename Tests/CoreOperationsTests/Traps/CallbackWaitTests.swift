@@ -58,7 +58,7 @@ import Testing
     let waits: @Sendable () -> Void = { queue.waitUntilAllOperationsAreFinished() }
     var work: Operation = BlockOperation {}
     var token: ObservationToken?
-    let observerWaited = Gate()
+    let observerWaited = Latch()
     switch place {
     case .isFinishedOfSubclass, .isExecutingOfSubclass: work = Subclass()
     case .isReady: work = Asked(waits)
@@ -115,7 +115,7 @@ import Testing
 
   @Test func `an observer of the end may wait for the operation itself`() async throws {
     let operation = BlockOperation {}
-    let isOver = Gate()
+    let isOver = Latch()
     let token = operation.observe(\.isFinished) { operation, _ in
       operation.waitUntilFinished()
       isOver.open()

@@ -25,7 +25,7 @@ import Testing
 
   @Test func `a cancelled task's wait ends and its operation continues`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let operation = BlockOperation { gate.pass() }
     queue.addOperation(operation)
     let wait = Task { try await operation.untilFinished() }
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `a cancelled task's wait for a queue ends and its operations continue`() async throws {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let operation = BlockOperation { gate.pass() }
     queue.addOperation(operation)
     let wait = Task { try await queue.untilAllOperationsAreFinished() }
@@ -89,7 +89,7 @@ import Testing
 
   @Test func `a wait in a cancelled task throws immediately`() async {
     let never = Operation()
-    let gate = Gate()
+    let gate = Latch()
     let wait = Task {
       await gate.opened()
       try await never.untilFinished()
@@ -117,7 +117,7 @@ import Testing
   @Test func `cancelling thousands of waits doesn't scan all waits`() async throws {
     let operation = Operation()
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     queue.addOperation(BlockOperation { gate.pass() })
     let waits = (0..<Effort.size(20_000)).map { number in
       Task {

@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func `a limit below the used slots completes a cycle when no slot is freed`() async throws {
-    let end = Gate()
+    let end = Latch()
     queue.maxConcurrentOperationCount = 2
     let second = BlockOperation { end.pass() }
     queue.addOperation(second)
@@ -133,7 +133,7 @@ import Testing
   @Test func `an operation added to an awaited queue can complete a cycle`() async throws {
     let other = OperationQueue()
     let (held, late) = (BlockOperation {}, BlockOperation {})
-    let isWaiting = Gate()
+    let isWaiting = Latch()
     held.addDependency(middle)
     other.addOperation(held)
     let whole = BlockOperation {

@@ -11,9 +11,9 @@ import Testing
   /// when `isOver` does.
   private func hold(
     waitingFor awaited: Operation,
-    mayBegin: Gate,
-    hasBegun: Gate,
-    isOver: Gate
+    mayBegin: Latch,
+    hasBegun: Latch,
+    isOver: Latch
   ) {
     queue.addOperation {
       mayBegin.pass()
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `a lowered limit during an addition completes a cycle that is found`() async throws {
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
     let awaited = BlockOperation {}
     queue.maxConcurrentOperationCount = 2
     hold(waitingFor: awaited, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)
@@ -45,8 +45,8 @@ import Testing
   }
 
   @Test func `a pause that ends before its start returned completes a cycle`() async throws {
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
-    let (isInStart, mayReturn) = (Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
+    let (isInStart, mayReturn) = (Latch(), Latch())
     let paused = Layered("paused") { answers in
       answers.isOverAtOnce = false
       answers.start = { operation in
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `a run-time cycle is found next to a cycle of dependencies`() async throws {
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
     let (one, other, member) = (BlockOperation {}, BlockOperation {}, BlockOperation {})
     queue.maxConcurrentOperationCount = 1
     hold(waitingFor: one, mayBegin: mayBegin, hasBegun: hasBegun, isOver: isOver)

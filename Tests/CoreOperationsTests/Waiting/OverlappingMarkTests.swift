@@ -24,11 +24,11 @@ import Testing
   /// `last` come into that queue.
   ///
   /// - Returns: What lets that operation end.
-  private func waitBetween() -> Gate {
+  private func waitBetween() -> Latch {
     queue.maxConcurrentOperationCount = 1
     middle.addDependency(last)
     elsewhere.addOperation(middle)
-    let (mayBegin, hasBegun, isOver) = (Gate(), Gate(), Gate())
+    let (mayBegin, hasBegun, isOver) = (Latch(), Latch(), Latch())
     queue.addOperation { [middle] in
       mayBegin.pass()
       let token = try? OwnWaits.begin(for: .operation(middle))
@@ -44,14 +44,14 @@ import Testing
     return isOver
   }
 
-  private func end(_ isOver: Gate) async throws {
+  private func end(_ isOver: Latch) async throws {
     isOver.open()
     for queue in [queue, elsewhere] { try await queue.untilAllOperationsAreFinished() }
   }
 
   @Test(arguments: [false, true])
   func `a wait can complete a cycle while others are marked`(isQueueAwaited: Bool) async throws {
-    let (hasBegun, isAwaited, mayEnd) = (Gate(), Gate(), Gate())
+    let (hasBegun, isAwaited, mayEnd) = (Latch(), Latch(), Latch())
     if isQueueAwaited {
       // What comes into the queue then is marked at once, and looked at only if it waits for others.
       elsewhere.addOperation { [queue] in
@@ -78,7 +78,7 @@ import Testing
   func `a dependency of an awaited operation can complete a cycle during marking`() async throws {
     let isOver = waitBetween()
     let awaited = BlockOperation {}
-    let (isAwaited, mayEnd) = (Gate(), Gate())
+    let (isAwaited, mayEnd) = (Latch(), Latch())
     elsewhere.addOperation {
       let token = try? OwnWaits.begin(for: .operation(awaited))
       isAwaited.open()
@@ -96,7 +96,7 @@ import Testing
     let isOver = waitBetween()
     let awaited = OperationQueue()
     awaited.isSuspended = true
-    let (isAwaited, mayEnd) = (Gate(), Gate())
+    let (isAwaited, mayEnd) = (Latch(), Latch())
     elsewhere.addOperation {
       let token = try? OwnWaits.begin(for: .queue(awaited))
       isAwaited.open()

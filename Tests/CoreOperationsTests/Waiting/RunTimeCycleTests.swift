@@ -105,8 +105,8 @@ import Testing
   @Test func `waiting for a slot works while another holder keeps running`() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 2
-    let begun = Gate()
-    let go = Gate()
+    let begun = Latch()
+    let go = Latch()
     queue.addOperation {
       begun.open()
       await go.opened()
@@ -124,7 +124,7 @@ import Testing
 
   @Test func `a task that the body created may wait for the operation`() async throws {
     let queue = OperationQueue()
-    let ended = Gate()
+    let ended = Latch()
     queue.addOperation {
       Task {
         try? await queue.untilAllOperationsAreFinished()
@@ -145,7 +145,7 @@ import Testing
       inner.maxConcurrentOperationCount = 0
       let operation = named("operation")
       inner.addOperation(operation)
-      let begun = Gate()
+      let begun = Latch()
       outer.addOperation {
         begun.open()
         try? await operation.untilFinished()

@@ -5,7 +5,7 @@ import Testing
 @Suite(.watched) struct `Waiting that blocks` {
   @Test func `a blocking wait for an operation ends with the operation`() async {
     let queue = OperationQueue()
-    let gate = Gate()
+    let gate = Latch()
     let operation = BlockOperation { gate.pass() }
     let waiting = Countdown(3)
     let ends = Countdown(3)
@@ -52,8 +52,8 @@ import Testing
 
   @Test func `a blocking wait for a queue ends when the queue is empty`() async {
     let queue = OperationQueue()
-    let gate = Gate()
-    let last = Gate()
+    let gate = Latch()
+    let last = Latch()
     // Each adds the next: the queue is never empty in between.
     @Sendable func add(_ count: Int) {
       queue.addOperation(

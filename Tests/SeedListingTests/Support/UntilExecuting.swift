@@ -4,7 +4,7 @@ import TestSupport
 extension Operation {
   /// Suspends the task until the operation says that it is executing.
   func untilExecuting() async {
-    let gate = Gate()
+    let gate = Latch()
     let token = observe(\.isExecuting, options: [.initial, .new]) { _, change in
       if change.newValue == true { gate.open() }
     }
@@ -14,7 +14,7 @@ extension Operation {
 
   /// The same, or until it is over, in case that it was only for a moment.
   func untilExecutingOrFinished() async {
-    let gate = Gate()
+    let gate = Latch()
     let token = observe(\.isExecuting, options: [.initial, .new]) { _, change in
       if change.newValue == true { gate.open() }
     }

@@ -2,7 +2,7 @@ import CoreOperations
 import Dispatch
 
 /// Something that happens once, for threads and tasks to wait for; it stays open.
-package final class Gate: Sendable {
+package final class Latch: Sendable {
   private struct State {
     var isOpen = false
     var waiting: [@Sendable () -> Void] = []
@@ -48,7 +48,7 @@ package final class Gate: Sendable {
 ///
 /// Not in a loop: two of those would take both threads from the tests that are to cancel them.
 package func blockUntilCancelled() async {
-  let gate = Gate()
+  let gate = Latch()
   await withTaskCancellationHandler {
     gate.pass()
   } onCancel: {
@@ -59,7 +59,7 @@ package func blockUntilCancelled() async {
 /// A gate that opens when it was counted down to nothing.
 package final class Countdown: Sendable {
   private let left: Locked<Int>
-  package let done = Gate()
+  package let done = Latch()
 
   package init(_ count: Int) {
     left = Locked(count)
