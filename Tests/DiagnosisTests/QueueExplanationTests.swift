@@ -255,7 +255,7 @@ import Testing
           0.0 waits for the answer of condition “probe 1” for 0 ns
           2 operations (1.0, 1.1): each waits for the answer of condition “probe 2” for 0 ns
           … and 3 more causes
-        needed: condition “probe 1” of 0.0 has to answer; condition “probe 2” of 1.0, 1.1 has to answer
+        needed: condition “probe 1” of 0.0 has to answer; condition “probe 2” of 1.0 and 1.1 has to answer
         """
     )
     let all = world.queue.explain()

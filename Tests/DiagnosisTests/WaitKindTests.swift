@@ -10,7 +10,7 @@ import Testing
 @Suite(.watched) struct `Each kind of wait` {
   private enum Name: CaseIterable {
     case dependencies, code, enqueueing, resumption, barrier, slot, readiness, worker, mainThread
-    case prerequisite, parent, claim, children
+    case prerequisite, parent, claim, change, children
 
     init(_ kind: Wait.Kind) {
       self =
@@ -27,6 +27,7 @@ import Testing
         case .prerequisite: .prerequisite
         case .parent: .parent
         case .claim: .claim
+        case .change: .change
         case .children: .children
         }
     }
@@ -95,6 +96,17 @@ import Testing
       for operation in [other, work] { operation.addClaim(MutuallyExclusive("db")) }
       added = [other, work]
       words = "waits for “db”, which other holds"
+    case .change:
+      let gate = Gate("network")
+      let holder = Work.open("holder")
+      queue.maxConcurrentOperationCount = 1
+      work.addCondition(gate)
+      queue.addOperations([holder, work])
+      world.simulation.run()
+      gate.close(reason: "offline")
+      holder.finish()
+      world.simulation.run()
+      return (work, "waits for gate “network”: offline")
     case .children:
       let other = other
       let group = GroupOperation(name: "group") { other }
@@ -120,7 +132,8 @@ import Testing
     #expect(wait.isCurrent)
     #expect(wait.operations.map(\.label) == (wait.needs.isEmpty ? [] : ["other"]))
     switch name {
-    case .enqueueing, .resumption, .readiness, .worker, .mainThread: #expect(wait.needs.isEmpty)
+    case .enqueueing, .resumption, .readiness, .worker, .mainThread, .change:
+      #expect(wait.needs.isEmpty)
     case .dependencies, .code, .barrier, .slot, .prerequisite, .parent, .claim, .children:
       #expect(!wait.needs.isEmpty)
     }

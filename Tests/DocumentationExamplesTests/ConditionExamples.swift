@@ -260,3 +260,77 @@ func `DependencyRule: the outcomes of dependencies in a closure`(failureCount: I
   simulation.run()
   #expect(breaker.state == .closed)
 }
+
+/// Something that changes, and calls a closure then.
+private final class Monitor: Sendable {
+  private let handler = Locked<(@Sendable (Bool) -> Void)?>(nil)
+  let changes: AsyncStream<Void>
+  let continuation: AsyncStream<Void>.Continuation
+
+  init() { (changes, continuation) = AsyncStream.makeStream() }
+  func onChange(_ body: @escaping @Sendable (Bool) -> Void) { handler.withLock { $0 = body } }
+  func set(_ isOnline: Bool) {
+    handler.withLock { $0 }?(isOnline)
+    continuation.yield()
+  }
+}
+
+@Test func `Condition: a gate that a monitor opens`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let upload = AdvancedOperation()
+  let monitor = Monitor()
+
+  let network = Gate("network", isOpen: false)
+  upload.addCondition(network)
+  monitor.onChange { isOnline in
+    if isOnline { network.open() } else { network.close(reason: "offline") }
+  }
+
+  queue.addOperation(upload)
+  simulation.run()
+  #expect(upload.ending == "none")
+  monitor.set(true)
+  simulation.run()
+  #expect(upload.ending == "succeeded")
+}
+
+@Test func `Condition: one that waits for a sequence`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let upload = AdvancedOperation()
+  let monitor = Monitor()
+  let isOnline = Locked(false)
+  let online = BlockCondition("online") { isOnline.withLock { $0 } }
+
+  upload.addCondition(online.waiting(for: monitor.changes, atMost: .seconds(600)))
+
+  queue.addOperation(upload)
+  simulation.advance(by: .seconds(60))
+  #expect(upload.ending == "none")
+  isOnline.withLock { $0 = true }
+  monitor.set(true)
+  simulation.run()
+  #expect(upload.ending == "succeeded")
+}
+
+@Test func `Condition: one that waits for a gate that says look again`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let backup = AdvancedOperation()
+  let isOn = Locked(false)
+  let isCharging = BlockCondition("charging") { isOn.withLock { $0 } }
+  let powerStateDidChange: @Sendable () -> Void
+
+  let power = Gate("power")
+  backup.addCondition(isCharging.waiting(for: power))
+  powerStateDidChange = { power.lookAgain() }
+
+  queue.addOperation(backup)
+  simulation.run()
+  #expect(backup.ending == "none")
+  isOn.withLock { $0 = true }
+  powerStateDidChange()
+  simulation.run()
+  #expect(backup.ending == "succeeded")
+}

@@ -206,3 +206,11 @@ private let tiles = [Tile(), Tile(), Tile()]
   try await queue.untilAllOperationsAreFinished()
   #expect(print.all == ["second", "the first continues"])
 }
+
+@Test func `Queue: a suspension with a reason`() {
+  let queue = OperationQueue()
+
+  queue.suspend(reason: "the disk is nearly full")
+
+  #expect(queue.suspensionReason == "the disk is nearly full")
+}

@@ -262,3 +262,45 @@ func `Guarding: a condition that wraps another skips the operation`(exists: Bool
     #expect(clean.outcome?.kind == (exists ? .succeeded : .skipped))
   }
 }
+
+@Test func `Conditions: a gate that is closed and opened`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let server = Server()
+
+  let network = Gate("network", isOpen: false)
+  let upload = ResultOperation(name: "upload") { try await server.upload("a.csv") }
+  upload.addCondition(network)
+  queue.addOperation(upload)
+
+  network.close(reason: "flight mode")
+  simulation.advance(by: .seconds(90))
+  print(upload.explain())
+
+  network.open()
+  simulation.run()
+  print(upload.explain())
+
+  try expectShown(print, in: "GuardingWithConditions")
+}
+
+private actor Battery {
+  var isCharging = false
+}
+
+@Test func `Conditions: a condition that waits for at most an hour`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let battery = Battery()
+  let backup = ResultOperation(name: "backup") {}
+
+  let power = Gate("power")
+  let isCharging = BlockCondition("charging") { await battery.isCharging }
+  backup.addCondition(isCharging.waiting(for: power, atMost: .seconds(3_600)))
+
+  queue.addOperation(backup)
+  simulation.run()
+  #expect(simulation.now == .seconds(3_600))
+  #expect(backup.outcome?.failure?.first(BlockCondition.NotSatisfied.self) != nil)
+}

@@ -65,7 +65,15 @@ extension AdvancedOperation {
       return evaluateAtStart()
     case .wait(let holders, let mayCompleteCycle):
       // An operation whose conditions aren't satisfied any more doesn't cancel the holders.
-      if !holders.isEmpty, evaluateAgain(isStarting: false) { return .run }
+      if !holders.isEmpty {
+        switch evaluateAgain(isStarting: false) {
+        case .satisfied: break
+        case .marked: return .run
+        case .waits:
+          returnGrant()
+          return .park
+        }
+      }
       return claimsAwaited(cancelling: holders, mayCompleteCycle: mayCompleteCycle)
     case .refused(let claim, let holders, let isExcessive):
       let error = Self.error(claim, holders, isExcessive: isExcessive)
@@ -103,9 +111,10 @@ extension AdvancedOperation {
 
   /// Evaluates the conditions of an operation that has its slot and its claims.
   private func evaluateAtStart() -> StartDecision {
-    evaluateAgain()
-    if dependenciesAreFinished || isCancelled { return .run }
-    // A condition has added a dependency, so the operation releases its claims and waits.
+    let waits = evaluateAgain() == .waits
+    if isCancelled || dependenciesAreFinished && !waits { return .run }
+    // The operation releases its claims and waits: a condition has added a dependency, or isn't satisfied and
+    // waits for a change.
     returnGrant()
     return .park
   }

@@ -39,6 +39,8 @@ final class ConditionParts: Sendable {
   let mayBeEarly: Bool
   /// The circuit breakers of all parts.
   let breakers: [CircuitBreaker]
+  /// The parts that wait for changes instead of failing.
+  let patients: [any PatientCondition]
   fileprivate let leafCount: Int
   private let depth: Int
 
@@ -49,6 +51,7 @@ final class ConditionParts: Sendable {
     isImmediate = conditions.allSatisfy(\.isImmediate)
     mayBeEarly = conditions.contains(where: \.mayBeEarly)
     breakers = conditions.flatMap(\.breakers)
+    patients = conditions.flatMap(\.patients)
     leafCount = conditions.reduce(0) { $0 + $1.leafCount }
     depth = 1 + (conditions.map { $0.compoundParts?.depth ?? 0 }.max() ?? 0)
     if depth > Self.maximumDepth {
@@ -84,6 +87,7 @@ final class ConditionParts: Sendable {
     isImmediate = first.isImmediate && second.isImmediate
     mayBeEarly = first.mayBeEarly || second.mayBeEarly
     breakers = first.breakers + second.breakers
+    patients = first.patients + second.patients
     leafCount = first.leafCount + second.leafCount
     depth = max(first.depth, second.depth)
   }
@@ -164,12 +168,18 @@ extension ConditionParts {
     /// A Boolean value that indicates whether the outermost condition requires that this part isn't
     /// satisfied.
     let isNegated: Bool
+
+    /// Returns the answer if it is known without waiting; a negated part doesn't wait.
+    func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+      isNegated
+        ? condition.resultIfNegated(for: operation) : condition.immediateResult(for: operation)
+    }
   }
 
   /// Evaluates the parts in their order, up to the first that decides.
   func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
     var kept: Answers? = isMixed ? [:] : nil
-    let answer = await evaluate(for: operation, firstLeaf: 0, &kept)
+    let answer = await evaluate(for: operation, firstLeaf: 0, isNegated: false, &kept)
     if let kept { operation.keep(kept, of: self) }
     return answer.result
   }
@@ -177,18 +187,27 @@ extension ConditionParts {
   private func evaluate(
     for operation: AdvancedOperation,
     firstLeaf: Int,
+    isNegated: Bool,
     _ kept: inout Answers?
   ) async -> Answer {
     var combination = Combination(kind)
     var number = firstLeaf
+    let isNegated = isNegated != (kind == .not)
     for condition in conditions {
       let answer: Answer
       if let parts = condition.compoundParts {
-        answer = await parts.evaluate(for: operation, firstLeaf: number, &kept)
+        answer = await parts.evaluate(
+          for: operation,
+          firstLeaf: number,
+          isNegated: isNegated,
+          &kept
+        )
       } else {
         // An answer that is known immediately saves a switch of tasks.
         let result =
-          if let verdict = condition.immediateResult(for: operation) {
+          if let verdict = Leaf(condition: condition, number: number, isNegated: isNegated)
+            .immediateResult(for: operation)
+          {
             verdict
           } else {
             await condition.evaluate(for: operation)
@@ -229,7 +248,7 @@ extension ConditionParts {
   func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
     var kept: Answers? = isMixed ? [:] : nil
     let answer = answer { leaf in
-      let result = leaf.condition.immediateResult(for: operation)
+      let result = leaf.immediateResult(for: operation)
       kept?[leaf.number] = result
       return result.map { .known($0) }
     }
@@ -251,17 +270,28 @@ extension ConditionParts {
   ///   - operation: The operation that the condition is attached to.
   ///   - starts: True if the operation starts when this condition is satisfied. The operation then becomes
   ///     the probe of a circuit that the condition requires to be closed.
+  ///   - begin: The time at which the operation began to wait for changes; nil if no part waits.
+  ///   - waits: The waits of parts that aren't satisfied, to which the method adds. These parts count as
+  ///     satisfied.
   /// - Returns: The answer.
   func review(
     for operation: AdvancedOperation,
-    starts: Bool = false
+    starts: Bool,
+    waitingSince begin: Duration?,
+    _ waits: inout [ConditionWait]
   ) -> OperationConditionResult {
     let kept = operation.keptAnswers(of: self)
     let answer = answer { leaf in
       if starts, !leaf.isNegated, let closed = leaf.condition as? CircuitClosed {
         return .known(closed.admit(operation))
       }
-      let result = leaf.condition.immediateResult(for: operation) ?? kept[leaf.number]
+      let now =
+        if let begin, !leaf.isNegated, let patient = leaf.condition.patient {
+          patient.resultAtStart(of: operation, waitingSince: begin, &waits)
+        } else {
+          leaf.immediateResult(for: operation)
+        }
+      let result = now ?? kept[leaf.number]
       return result.map { .known($0) } ?? .unknown(leaf.condition)
     }
     guard let answer else { internalError("a review got no answer from a part of a condition") }
@@ -397,7 +427,13 @@ extension OperationCondition {
   /// A Boolean value that indicates whether the condition, or a part of it, is an ``ImmediateCondition``,
   /// which is evaluated again at the start.
   var hasImmediatePart: Bool {
-    compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition)
+    compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition || mayWait)
+  }
+
+  /// Returns the answer of a condition in a negated condition, which doesn't wait.
+  fileprivate func resultIfNegated(for operation: AdvancedOperation) -> OperationConditionResult? {
+    if let patient { return patient.resultNow(for: operation) }
+    return immediateResult(for: operation)
   }
 
   /// The circuit breakers that observe an operation to which this condition is attached.

@@ -13,6 +13,8 @@ struct ConditionEvaluation {
   let isJournaled: Bool
   /// A Boolean value that indicates whether circuit breakers also decide about the start.
   let hasBreakers: Bool
+  /// A Boolean value that indicates whether conditions wait for changes instead of failing.
+  let hasPatients: Bool
 }
 
 /// The task that evaluates the conditions of an operation, and the operations that it waits for.
@@ -26,13 +28,20 @@ struct RunningEvaluation {
   var prerequisites: [Operation] = []
   /// The watches that are called when prerequisites and dependencies finish, which may outlive the operation.
   var watches: [EndWatch] = []
+  /// The waits of the task for changes of conditions.
+  var waits: [ConditionWait] = []
+  /// The wait for changes of an operation that could start otherwise.
+  var startWait: StartWait?
 
-  var isInUse: Bool { task != nil || !prerequisites.isEmpty || !watches.isEmpty }
+  var isInUse: Bool {
+    task != nil || !prerequisites.isEmpty || !watches.isEmpty || startWait != nil
+  }
 
   /// Cancels the task, the watches, and the prerequisites that no other operation needs.
   func cancel(reason: (any Error)?) {
     task?.cancel()
     for watch in watches { watch.remove() }
+    startWait?.remove()
     prerequisites.filter { $0.removeNeed(of: .condition) }.cancelTogether {
       $0.cancelAsChild(reason: reason, isFromParent: false)
     }
@@ -45,7 +54,8 @@ extension AdvancedCore {
       conditions: conditions,
       policy: conditionPolicy,
       isJournaled: isJournaled,
-      hasBreakers: hasBreakers
+      hasBreakers: hasBreakers,
+      hasPatients: hasPatients
     )
   }
 }
@@ -412,6 +422,15 @@ struct ConditionWalk: Sendable {
 // MARK: - At the start
 
 extension AdvancedOperation {
+  /// The result of the evaluation at the start.
+  enum Review {
+    case satisfied
+    /// The operation was marked, and finishes without executing.
+    case marked
+    /// The operation waits until a condition changes. The caller returns its slot and its claims.
+    case waits
+  }
+
   /// Evaluates the immediate conditions again when the operation starts, with its slot and its claims.
   ///
   /// Anything may have changed since the dependencies finished.
@@ -422,44 +441,75 @@ extension AdvancedOperation {
   ///
   /// - Parameter isStarting: True if the operation starts when its conditions are satisfied, so that circuit
   ///   breakers also decide.
-  /// - Returns: True if the operation was marked.
-  @discardableResult
-  final func evaluateAgain(isStarting: Bool = true) -> Bool {
+  /// - Returns: The result.
+  final func evaluateAgain(isStarting: Bool = true) -> Review {
     let (evaluation, keepsAnswers) = withCore { core -> (ConditionEvaluation?, Bool) in
       guard core.machine.mayStart, !core.conditions.isEmpty else { return (nil, false) }
       return (core.evaluation, core.extra?.keptAnswers.isEmpty == false)
     }
-    guard let evaluation else { return false }
+    guard let evaluation else { return .satisfied }
+    guard evaluation.hasPatients else {
+      return mark(verdictAtStart(evaluation, keepsAnswers, isStarting, nil).verdict)
+    }
+    let begin = endStartWait() ?? environment.clock.now
+    while true {
+      let (verdict, waits) = verdictAtStart(evaluation, keepsAnswers, isStarting, begin)
+      if verdict != nil || waits.isEmpty { return mark(verdict) }
+      if beginStartWait(waits, since: begin) { return .waits }
+    }
+  }
+
+  private func mark(_ verdict: OperationStateMachine.Verdict?) -> Review {
+    guard let verdict else { return .satisfied }
+    switch change({ $0.machine.reviewed(verdict) }) {
+    case .becomeReady(let isMarked):
+      if isMarked { withdrawClaims() }
+      return isMarked ? .marked : .satisfied
+    case .ignore: return .satisfied
+    }
+  }
+
+  /// Returns the verdict of the conditions at the start, nil if none refuses the operation, and the conditions
+  /// that wait for a change.
+  private func verdictAtStart(
+    _ evaluation: ConditionEvaluation,
+    _ keepsAnswers: Bool,
+    _ isStarting: Bool,
+    _ begin: Duration?
+  ) -> (verdict: OperationStateMachine.Verdict?, waits: [ConditionWait]) {
+    var waits: [ConditionWait] = []
     func refusal(
       _ evaluate: (any OperationCondition) -> OperationConditionResult?
     ) -> OperationStateMachine.Verdict? {
       let stopsAtFirst = evaluation.policy == .stopAtFirstFailure
       return Self.refusal(of: evaluation.conditions, stopsAtFirst: stopsAtFirst, evaluate)
     }
+    func result(of condition: any OperationCondition, starts: Bool) -> OperationConditionResult? {
+      if let parts = condition.compoundParts {
+        return parts.review(for: self, starts: starts, waitingSince: begin, &waits)
+      }
+      return condition.patient.flatMap {
+        $0.resultAtStart(of: self, waitingSince: begin ?? .zero, &waits)
+      }
+    }
     var verdict = refusal { condition in
       if evaluation.hasBreakers, !condition.breakers.allSatisfy(\.isClosed) { return nil }
-      guard keepsAnswers, let parts = condition.compoundParts, parts.isMixed
-      else { return immediateVerdict(of: condition) }
-      return ThreadContext.asking(self) { parts.review(for: self) }
+      let isMixed = keepsAnswers && condition.compoundParts?.isMixed == true
+      guard isMixed || begin != nil && condition.mayWait else {
+        return immediateVerdict(of: condition)
+      }
+      return ThreadContext.asking(self) { result(of: condition, starts: false) }
     }
     // Circuit breakers decide last, because the probe of a half-open circuit keeps all other operations out.
     // An operation becomes the probe only if it has its slot and its claims, and if no other condition
     // prevents its start.
-    if verdict == nil, evaluation.hasBreakers, isStarting {
+    if verdict == nil, waits.isEmpty, evaluation.hasBreakers, isStarting {
       verdict = refusal { condition in
         if condition.breakers.allSatisfy(\.isClosed) { return nil }
         if let closed = condition as? CircuitClosed { return closed.admit(self) }
-        return ThreadContext.asking(self) {
-          condition.compoundParts?.review(for: self, starts: true)
-        }
+        return ThreadContext.asking(self) { result(of: condition, starts: true) }
       }
     }
-    guard let verdict else { return false }
-    switch change({ $0.machine.reviewed(verdict) }) {
-    case .becomeReady(let isMarked):
-      if isMarked { withdrawClaims() }
-      return isMarked
-    case .ignore: return false
-    }
+    return (verdict, waits)
   }
 }

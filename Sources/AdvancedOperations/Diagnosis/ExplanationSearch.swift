@@ -24,6 +24,8 @@ struct Finding {
   var isOver = false
   /// The words with which equal causes of several operations are found; nil for the text.
   var commonWords: String?
+  /// Whether the end of the text is the text of an error.
+  var isEndingError = false
   /// The operations that are the reason of the wait.
   let next: [Operation]
 
@@ -48,6 +50,7 @@ struct Finding {
   var withoutErrors: Finding {
     var finding = self
     finding.words = wordsWithoutErrors ?? words
+    if isEndingError { finding.ending = "" }
     return finding
   }
 

@@ -190,7 +190,8 @@ extension OperationQueue {
   /// The name of the queue, and the settings that may keep its operations from starting.
   final var heading: String {
     let slots = maxConcurrentOperationCount
-    let settings = [isSuspended ? "suspended" : nil, 0..<Int.max ~= slots ? "limit \(slots)" : nil]
+    let suspension = isSuspended ? "suspended" + (suspensionReason.map { ": \($0)" } ?? "") : nil
+    let settings = [suspension, 0..<Int.max ~= slots ? "limit \(slots)" : nil]
       .compactMap { $0 }
     return "queue “\(label)”" + (settings.isEmpty ? "" : " (\(settings.joined(separator: ", ")))")
   }

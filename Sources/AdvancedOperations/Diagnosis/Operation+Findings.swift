@@ -87,6 +87,8 @@ extension AdvancedOperation {
     let hasClaims: Bool
     let times: StateTimes
     let openConditions: [any OperationCondition]
+    /// The waits of the task that evaluates the conditions.
+    let conditionWaits: [ConditionWait]
     /// The time since the last progress; nil if it isn't measured.
     let idleTime: Duration?
     let now: Duration
@@ -106,10 +108,11 @@ extension AdvancedOperation {
       Look(
         state: max(state, core.machine.state),
         machine: core.machine,
-        hasClaims: !core.claims.isEmpty,
+        hasClaims: !core.claims.isEmpty || core.hasPatients,
         times: core.extra?.stateTimes ?? StateTimes(),
         openConditions: (core.extra?.openConditions ?? [])
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
+        conditionWaits: core.hasPatients ? core.extra?.evaluation.waits ?? [] : [],
         idleTime: core.extra?.stallWatch?.idleTime(at: now),
         now: now
       )
@@ -239,11 +242,14 @@ extension AdvancedOperation {
     if look.openConditions.isEmpty {
       return [finding(.condition, "is evaluating its conditions", for: duration)]
     }
-    return look.openConditions.map { condition in
+    return look.openConditions.flatMap { condition -> [Finding] in
+      let changes = look.conditionWaits.isEmpty ? [] : condition.patients.map(\.changes)
+      let waits = look.conditionWaits.filter { wait in changes.contains { $0 === wait.changes } }
+      if !waits.isEmpty { return waits.map { finding($0.wait, at: look.now) } }
       let name = condition.name
       let text = "waits for the answer of condition “\(name)”"
       let remedy = { (label: String) in "condition “\(name)” of \(label) has to answer" }
-      return finding(.condition, text, remedy: remedy, for: duration, about: name)
+      return [finding(.condition, text, remedy: remedy, for: duration, about: name)]
     }
   }
 

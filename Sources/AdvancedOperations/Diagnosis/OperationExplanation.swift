@@ -47,6 +47,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
       case claim
       /// A condition hasn't returned its result.
       case condition
+      /// A gate is closed, or a condition that isn't satisfied waits for a change.
+      case gate
       /// The journal of the operation hasn't finished looking up or recording the value.
       case journal
       /// A prerequisite operation of a condition hasn't finished.
@@ -163,6 +165,7 @@ extension OperationExplanation.Cause.Kind {
   var traits: (rank: Int, scope: Scope) {
     switch self {
     case .suspended: (2, .queue)
+    case .gate: (2, .requirement)
     case .cycle, .finishNotCalled: (2, .operation)
     case .notEnqueued, .notReady: (2, .requirement)
     case .limit, .barrier, .mainThread: (1, .queue)

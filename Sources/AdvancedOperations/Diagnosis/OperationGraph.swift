@@ -28,6 +28,9 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     public var outcome: OperationOutcome?
     /// Whether the operation was cancelled.
     public var isCancelled: Bool
+    /// The closed gates and the conditions for which the operation waits, or the reason why its queue is
+    /// suspended; nil if there are none.
+    public var waitReason: String?
     /// The identifier of the group that the operation is a child of.
     public var group: String?
     /// Whether the graph was taken of the operation or of its group; otherwise the operation is in the graph
@@ -128,6 +131,18 @@ extension OperationQueue {
   public final var graph: OperationGraph { OperationGraph(of: operations) }
 }
 
+extension Operation {
+  /// The reason why the operation hasn't started: closed gates, other conditions that wait for changes, or the
+  /// reason of a suspension; nil if there is no such reason.
+  package final var waitReason: String? {
+    if isFinished || isExecuting || isCancelled { return nil }
+    if let waits = (self as? AdvancedOperation)?.conditionWaits, !waits.isEmpty {
+      return waits.map(\.reason).joined(separator: ", ")
+    }
+    return containingQueue?.suspensionReason.map { "suspended: \($0)" }
+  }
+}
+
 /// Collects operations, each of them once, and creates their graph.
 package struct GraphSnapshot {
   private struct Entry {
@@ -221,6 +236,7 @@ package struct GraphSnapshot {
       state: state,
       outcome: advanced.map(\.outcome) ?? operation.outcomeOfDependency,
       isCancelled: operation.isCancelled,
+      waitReason: operation.waitReason,
       group: group,
       isMember: isMember
     )

@@ -68,6 +68,13 @@ extension Operation {
         about: condition,
         next: others
       )
+    case .change(let name, let text, let reason, let isReasonError, let remedy, let begin):
+      let duration = max(now.saturatingSubtracting(begin), .zero)
+      var finding = finding(.gate, text, remedy: { _ in remedy }, for: duration, about: name)
+      finding.isDurationShown = duration > .zero
+      finding.ending = ": \(reason)"
+      finding.isEndingError = isReasonError
+      return finding
     case .children:
       return finding(.children, "waits for its children \(others.names)", next: others)
     case .claim(let claim):

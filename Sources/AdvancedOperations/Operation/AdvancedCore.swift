@@ -40,6 +40,8 @@ struct AdvancedCore {
   private(set) var recordsTimes = false
   /// A Boolean value that indicates whether circuit breakers also decide about the start.
   var hasBreakers = false
+  /// A Boolean value that indicates whether conditions wait for changes instead of failing.
+  var hasPatients = false
   var lastObserver: UInt32 = 0
   /// A Boolean value that indicates whether an observer may react to the enqueueing or the start.
   ///

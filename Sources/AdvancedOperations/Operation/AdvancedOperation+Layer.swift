@@ -68,7 +68,11 @@ extension AdvancedOperation: LayeredOperation {
   // MARK: Starting
 
   package final func decideStart() -> StartDecision { takeClaims() }
-  package final func grantedStartBegins() { evaluateAgain() }
+  package final func grantedStartBegins() -> StartDecision {
+    guard evaluateAgain() == .waits, !isCancelled else { return .run }
+    returnGrant()
+    return .park
+  }
 
   /// Passes the claims of the operation, and its permission to try a circuit, to other operations while it
   /// waits.
@@ -135,7 +139,7 @@ extension AdvancedOperation: LayeredOperation {
   package final func layerWaits(_ part: Wait.Part) -> [Wait] {
     switch part {
     case .connections: waitsForConnections()
-    case .turn: waitsForClaims()
+    case .turn: waitsForClaims() + conditionWaitsAtStart
     case .execution: waitsForChildren()
     }
   }
@@ -167,6 +171,12 @@ extension AdvancedOperation: LayeredOperation {
     let (hasClaims, hasStarted) = withCore { (!$0.claims.isEmpty, $0.machine.state >= .executing) }
     guard hasClaims, !hasStarted || attemptTurn != nil else { return [] }
     return environment.claimDomain.waits(of: self)
+  }
+
+  /// The waits for changes of conditions, of an operation that could start otherwise.
+  private var conditionWaitsAtStart: [Wait] {
+    let waits = withCore { $0.hasPatients ? $0.extra?.evaluation.startWait?.waits : nil }
+    return waits?.map(\.wait) ?? []
   }
 
   /// Returns the wait for children that have not ended.

@@ -290,6 +290,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///   a cancelled operation is recorded and never evaluated.
   public final func addCondition(_ condition: any OperationCondition) {
     let breakers = condition.breakers
+    let isPatient = condition.mayWait
     attach(calling: "addCondition(_:)") { core in
       // As for observers, a literal costs a third of the first `append` (callgrind).
       if core.conditions.isEmpty {
@@ -298,6 +299,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
         core.conditions.append(condition)
       }
       if !breakers.isEmpty { core.hasBreakers = true }
+      if isPatient { core.hasPatients = true }
     }
     for breaker in breakers { addObserver(breaker) }
   }

@@ -143,7 +143,7 @@ extension Simulation {
 
   /// Returns whether an operation waits only for the test.
   ///
-  /// The test can resume a queue, give a queue slots, answer with a probe, or release a held
+  /// The test can resume a queue, open a gate, give a queue slots, answer with a probe, or release a held
   /// operation.
   func isHeldByTest(_ operation: Operation) -> Bool {
     let causes = operation.explain().rootCauses
@@ -153,7 +153,11 @@ extension Simulation {
   }
 
   private func isHeldByTest(_ cause: OperationExplanation.Cause) -> Bool {
-    if cause.kind == .suspended || cause.kind == .limit && cause.involved.isEmpty { return true }
+    if cause.kind == .suspended || cause.kind == .gate
+      || cause.kind == .limit && cause.involved.isEmpty
+    {
+      return true
+    }
     return cause.involved.contains { record(of: $0).isHeld }
       || cause.operations.allSatisfy { record(of: $0).isHeld }
   }

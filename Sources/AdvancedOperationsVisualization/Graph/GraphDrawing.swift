@@ -93,7 +93,7 @@ struct GraphDrawing {
 
   private mutating func addBox(_ node: Int) {
     let (value, frame, label) = (graph.nodes[node], frames[node], places.labels[node])
-    let reason = value.outcome?.briefReason.map { "\n" + $0 } ?? ""
+    let reason = (value.outcome?.briefReason ?? value.waitReason).map { "\n" + $0 } ?? ""
     let title = "\(value.name): \(value.statusText)\(reason)"
     elements.add("<g><title>\(PictureElements.escaped(title))</title>")
     let dashes = value.isMember ? "" : " stroke-dasharray=\"4 3\""

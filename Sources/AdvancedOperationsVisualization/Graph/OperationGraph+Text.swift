@@ -31,7 +31,8 @@ extension OperationGraph {
         let shape = children[node.id] == nil ? "" : ", shape=folder, style=filled"
         let frame = node.isMember ? "" : ", style=\"rounded,filled,dashed\""
         let name = FoldedName.lines(of: node.name).map(Self.quoted)
-        let label = (name + [node.statusText]).joined(separator: "\\n")
+        let texts = [node.statusText] + (node.waitReason.map { [Self.quoted($0)] } ?? [])
+        let label = (name + texts).joined(separator: "\\n")
         let whole = name.count == 1 ? "" : ", tooltip=\"\(Self.quoted(node.name))\""
         let color = ", fillcolor=\"\(node.status.color)\""
         lines.append("\(indent)\(node.id) [label=\"\(label)\"\(color)\(shape)\(frame)\(whole)];")
@@ -66,7 +67,8 @@ extension OperationGraph {
       switch step {
       case .node(let node):
         let name = FoldedName.lines(of: node.name).map(Self.entities)
-        let label = (name + [node.statusText]).joined(separator: "<br/>")
+        let texts = [node.statusText] + (node.waitReason.map { [Self.entities($0)] } ?? [])
+        let label = (name + texts).joined(separator: "<br/>")
         let (left, right) = children[node.id] == nil ? ("(", ")") : ("[[", "]]")
         lines.append("\(indent)\(node.id)\(left)\"\(label)\"\(right):::\(node.status.rawValue)")
       case .open(let group): lines.append("\(indent)subgraph in_\(group)[\" \"]")

@@ -34,6 +34,9 @@ public struct OperationTimeline: Sendable {
     public var ended: Duration?
     /// The outcome of the operation; nil before its end.
     public var outcome: OperationOutcome?
+    /// The closed gates and the conditions for which the operation waits, or the reason why its queue is
+    /// suspended; nil if there are none.
+    public var waitReason: String?
     /// The indices of the recorded operations that the operation depended on.
     public var dependencies: [Int]
     /// The index of the operation's group; nil if it isn't a child of a group.

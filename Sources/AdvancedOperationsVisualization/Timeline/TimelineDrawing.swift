@@ -329,7 +329,7 @@ extension OperationTimeline {
   func summary(of index: Int) -> String {
     let span = spans[index]
     var lines = ["\(span.name): \(span.outcome?.status.rawValue ?? "not finished")"]
-    if let reason = span.outcome?.briefReason { lines.append(reason) }
+    if let reason = span.outcome?.briefReason ?? span.waitReason { lines.append(reason) }
     for phase in phases(of: index) {
       let what: String =
         switch phase.kind {

@@ -91,7 +91,9 @@ public final class TimelineRecorder: OperationObserver {
       return (places, ends.max(), times.group.flatMap { state.place(of: $0, among: count) })
     }
     let (hasStarted, attempt) = (operation.hasStarted, operation.attempt)
+    let waitReason = operation.waitReason
     return { span in
+      span.waitReason = waitReason
       // An operation that only takes the value of another operation passes through the state, too.
       span.evaluationStarted = times.hasConditions || times.isJournaled ? times.evaluating : nil
       span.asksOnlyJournal = times.isJournaled && !times.hasConditions

@@ -279,7 +279,12 @@ extension Scheduler {
       return .leftAhead(isEnd: start(operation, isAhead: true, as: context))
     }
     if case .granted = terms {
-      if !hasNewDependency(operation) { operation.layer?.grantedStartBegins() }
+      if !hasNewDependency(operation), let layer = operation.layer {
+        switch layer.grantedStartBegins() {
+        case .run: break
+        case .park: return .parked
+        }
+      }
       // The layer may have added a dependency.
       if hasNewDependency(operation) {
         operation.layer?.returnGrant()

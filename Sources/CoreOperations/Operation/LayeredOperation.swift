@@ -66,7 +66,9 @@ package protocol LayeredOperation: Operation {
   func decideStart() -> StartDecision
   /// Called when the operation starts because of ``reserveSlot()``, by the worker that starts it, with its
   /// slot.
-  func grantedStartBegins()
+  ///
+  /// - Returns: The action of the worker. The layer has returned the grant if the operation is parked.
+  func grantedStartBegins() -> StartDecision
   /// Called when a dependency was added after ``reserveSlot()``, so that the operation doesn't start now.
   ///
   /// A call of ``decideStart()`` follows later.

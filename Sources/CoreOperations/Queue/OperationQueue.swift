@@ -30,6 +30,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   private struct Settings {
     var name: String?
     var qualityOfService = QualityOfService.default
+    var suspensionReason: String?
   }
 
   package final let scheduler: Scheduler
@@ -309,9 +310,31 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
     get { scheduler.isSuspended }
     set {
       if isMain { return }
+      if !newValue { settings.withLock { $0.suspensionReason = nil } }
       scheduler.suspended(newValue)
       valueObservers.look(at: self)
     }
+  }
+
+  /// Suspends the queue with a reason, which explanations and pictures show.
+  ///
+  /// The queue resumes when ``isSuspended`` is set to false. If the queue is suspended already, only the reason
+  /// changes. The method has no effect on ``main``.
+  ///
+  /// ```swift
+  /// queue.suspend(reason: "the disk is nearly full")
+  /// ```
+  ///
+  /// - Parameter reason: The reason for people who ask why operations aren't running.
+  public final func suspend(reason: String) {
+    if isMain { return }
+    settings.withLock { $0.suspensionReason = reason }
+    isSuspended = true
+  }
+
+  /// The reason that was passed to ``suspend(reason:)``; nil if the queue isn't suspended or has no reason.
+  public final var suspensionReason: String? {
+    isSuspended ? settings.withLock { $0.suspensionReason } : nil
   }
 
   /// The importance of the queue's work for the user of the program.

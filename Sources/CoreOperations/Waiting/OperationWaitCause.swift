@@ -53,7 +53,9 @@ public enum OperationWaitCause: Sendable, CustomStringConvertible {
     switch self {
     case .notEnqueued: "isn't in a queue"
     case .dependencies(let operations): "waits for \(Self.list(operations))"
-    case .suspended(let queue): "waits for queue “\(queue.label)” to be resumed"
+    case .suspended(let queue):
+      "waits for queue “\(queue.label)” to be resumed"
+        + (queue.suspensionReason.map { ": \($0)" } ?? "")
     case .barrier(let queue, let operations):
       operations.isEmpty
         ? "waits behind a barrier of queue “\(queue.label)” that is running"

@@ -41,6 +41,16 @@ package struct Wait: Sendable {
     case parent
     /// The operation waits for a claim.
     case claim(Claim)
+    /// The operation waits for a change of a condition. The text contains the condition, and the remedy ends the
+    /// wait.
+    case change(
+      of: String,
+      text: String,
+      reason: String,
+      isReasonError: Bool,
+      remedy: String,
+      since: Duration
+    )
     /// The operation waits for its children to end.
     case children
   }
@@ -175,7 +185,7 @@ extension Wait {
     case .readiness: .notReady
     case .worker(let queue): .worker(queue)
     case .mainThread(let label): .mainThread(waitsFor: label)
-    case .prerequisite, .parent, .claim, .children: nil
+    case .prerequisite, .parent, .claim, .change, .children: nil
     }
   }
 }

@@ -66,9 +66,10 @@ final class Layered: Operation, LayeredOperation, @unchecked Sendable {
     return answers.withLock { $0 }.decideStart(self)
   }
 
-  func grantedStartBegins() {
+  func grantedStartBegins() -> StartDecision {
     note("begins as granted")
     answers.withLock { $0 }.grantedStartBegins(self)
+    return .run
   }
 
   func returnGrant() { note("held back") }

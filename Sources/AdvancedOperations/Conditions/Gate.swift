@@ -1,0 +1,123 @@
+import CoreOperations
+
+/// A condition that operations wait for until your program opens it.
+///
+/// While the gate is closed, its operations wait. A waiting operation holds no slot, no claim and no thread.
+/// Open and close the gate whenever the state changes that it stands for:
+///
+/// ```swift
+/// let network = Gate("network", isOpen: false)
+/// upload.addCondition(network)
+/// monitor.onChange { isOnline in
+///   if isOnline { network.open() } else { network.close(reason: "offline") }
+/// }
+/// ```
+///
+/// - An operation evaluates the gate when its dependencies have finished, and again when it starts. An operation
+///   that finds the gate closed doesn't start. If the gate closes while the operation waits for a slot or a
+///   claim, the operation returns both and waits for the gate.
+/// - Closing the gate doesn't affect operations that have started. Between two attempts of a retry, the gate
+///   isn't evaluated.
+/// - ``AdvancedOperation/explain()`` names the gate and the reason.
+/// - The wait has no time limit. Attach a ``TimeoutObserver`` with the phase ``TimeoutObserver/Phase/waiting``.
+///
+/// `!gate` is satisfied while the gate is closed, and doesn't wait. In `gate && other`, the other condition is
+/// evaluated after the gate was open. In `gate || other`, the operation waits for the gate first.
+///
+/// All members can be used from any thread, and a gate can be a condition of many operations.
+public final class Gate: OperationCondition {
+  /// An error that reports that a gate is closed, for example the error of a negated condition.
+  public struct Closed: Error, Hashable, CustomStringConvertible {
+    /// The reason that was passed to ``Gate/close(reason:)``; empty if there is none.
+    public var reason: String
+
+    package init(reason: String) { self.reason = reason }
+
+    /// The reason, or a sentence if there is none.
+    public var description: String { reason.isEmpty ? "The gate is closed." : reason }
+  }
+
+  private enum State {
+    case open
+    case closed(reason: String)
+    case refusing(any Error)
+  }
+
+  /// The name of the gate in explanations.
+  public let name: String
+  let changes = ChangeSignal()
+  private let state: Locked<State>
+
+  /// Creates a gate.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the gate in explanations.
+  ///   - isOpen: Whether the gate is open.
+  public init(_ name: String, isOpen: Bool = true) {
+    self.name = name
+    state = Locked(isOpen ? .open : .closed(reason: ""))
+  }
+
+  /// Whether the gate is open at this moment.
+  public var isOpen: Bool {
+    if case .open = state.withLock({ $0 }) { true } else { false }
+  }
+
+  /// Opens the gate, so that all operations that wait for it continue.
+  public func open() { change(to: .open) }
+
+  /// Closes the gate, so that operations wait for it.
+  ///
+  /// - Parameter reason: The reason, which explanations show.
+  public func close(reason: String = "") { change(to: .closed(reason: reason)) }
+
+  /// Fails the operations that wait for the gate, and all operations that evaluate it later.
+  ///
+  /// If you open or close the gate afterwards, later operations continue or wait again.
+  ///
+  /// - Parameter error: The error with which the condition fails.
+  public func refuse(_ error: any Error) {
+    change(to: .refusing(error), end: .failed(error))
+  }
+
+  /// Evaluates the conditions again that wait for this gate because of
+  /// ``OperationCondition/waiting(for:atMost:)-(Gate,_)``; the gate itself doesn't change.
+  public func lookAgain() {
+    let end: ChangeSignal.End? =
+      if case .refusing(let error) = state.withLock({ $0 }) { .failed(error) } else { nil }
+    changes.changed(end: end)
+  }
+
+  private func change(to new: State, end: ChangeSignal.End? = nil) {
+    // The old state may have the last reference to an error of the program.
+    let old = state.withLock { state in
+      defer { state = new }
+      return state
+    }
+    withExtendedLifetime(old) { changes.changed(end: end) }
+  }
+
+  /// Returns the answer if the gate is open or refuses operations, and nil if the gate is closed.
+  public func immediateResult(for operation: AdvancedOperation) -> OperationConditionResult? {
+    resultWithoutWaiting(for: operation)
+  }
+
+  /// Waits until the gate is opened or refuses operations.
+  public func evaluate(for operation: AdvancedOperation) async -> OperationConditionResult {
+    await resultAfterChanges(for: operation)
+  }
+}
+
+extension Gate: PatientCondition {
+  func answer(for operation: AdvancedOperation) -> PatientAnswer {
+    switch state.withLock({ $0 }) {
+    case .open: .decided(.satisfied)
+    case .closed(let reason): .waits(Closed(reason: reason))
+    case .refusing(let error): .decided(.failed(error))
+    }
+  }
+
+  var wordsOfWait: (subject: String, remedy: String) {
+    ("gate “\(name)”", "gate “\(name)” has to be opened")
+  }
+}

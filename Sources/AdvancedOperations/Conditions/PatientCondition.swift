@@ -1,0 +1,322 @@
+import CoreOperations
+
+/// A condition that waits for a change while it isn't satisfied, instead of failing: ``Gate`` or
+/// ``WaitingCondition``.
+///
+/// An operation waits in two places. When its dependencies have finished, the task that evaluates the condition
+/// waits. When the operation starts and the condition isn't satisfied any more, the operation returns its slot
+/// and its claims, and its queue parks it.
+protocol PatientCondition: OperationCondition {
+  /// The changes after which the condition is evaluated again.
+  var changes: ChangeSignal { get }
+  /// The longest time for which an operation waits; nil for no limit.
+  var longestWait: Duration? { get }
+  /// Returns the answer at this moment.
+  func answer(for operation: AdvancedOperation) -> PatientAnswer
+  /// Returns the answer in a task; called if ``answer(for:)`` has returned ``PatientAnswer/unknown``.
+  func slowAnswer(for operation: AdvancedOperation) async -> PatientAnswer
+  /// The subject of the wait in explanations, and the action that ends the wait.
+  var wordsOfWait: (subject: String, remedy: String) { get }
+}
+
+/// The answer of a condition that may wait.
+enum PatientAnswer: Sendable {
+  case decided(OperationConditionResult)
+  /// The condition isn't satisfied, because of this error.
+  case waits(any Error)
+  /// The answer isn't known without waiting, or the earlier answer still applies.
+  case unknown
+}
+
+extension PatientCondition {
+  var longestWait: Duration? { nil }
+  func slowAnswer(for operation: AdvancedOperation) async -> PatientAnswer { .unknown }
+
+  var wordsOfWait: (subject: String, remedy: String) {
+    ("condition “\(name)”", "condition “\(name)” has to be satisfied")
+  }
+
+  /// Returns the answer of a negated condition, which doesn't wait.
+  func resultNow(for operation: AdvancedOperation) -> OperationConditionResult? {
+    switch answer(for: operation) {
+    case .decided(let result): result
+    case .waits(let error): .failed(error)
+    case .unknown: nil
+    }
+  }
+
+  func resultWithoutWaiting(for operation: AdvancedOperation) -> OperationConditionResult? {
+    if case .decided(let result) = answer(for: operation) { result } else { nil }
+  }
+
+  /// Evaluates the condition again after each change, until it decides or the longest wait is over.
+  func resultAfterChanges(for operation: AdvancedOperation) async -> OperationConditionResult {
+    let clock = operation.environment.clock
+    let begin = clock.now
+    let end = longestWait.map { begin.saturatingAdding($0) }
+    defer { operation.replaceConditionWait(for: changes, with: nil) }
+    while true {
+      let look = changes.look
+      var answer = answer(for: operation)
+      if case .unknown = answer { answer = await slowAnswer(for: operation) }
+      switch answer {
+      case .decided(let result): return result
+      case .unknown: return .satisfied
+      case .waits(let error):
+        if let last = look.refusal(of: error) ?? end.flatMap({ clock.now < $0 ? nil : error }) {
+          return .failed(last)
+        }
+        let wait = ConditionWait(self, error: error, version: look.version, begin: begin)
+        operation.replaceConditionWait(for: changes, with: wait)
+        do { try await changes.next(after: look.version, until: end, on: clock) } catch {
+          return .failed(error)
+        }
+      }
+    }
+  }
+
+  /// Returns the answer at the start.
+  ///
+  /// - Parameters:
+  ///   - operation: The operation, which has its slot and its claims.
+  ///   - begin: The time at which the operation began to wait at its start.
+  ///   - waits: The waits, to which the method adds if the condition isn't satisfied. The answer is then
+  ///     satisfied.
+  /// - Returns: The answer; nil if an earlier answer applies.
+  func resultAtStart(
+    of operation: AdvancedOperation,
+    waitingSince begin: Duration,
+    _ waits: inout [ConditionWait]
+  ) -> OperationConditionResult? {
+    let look = changes.look
+    switch answer(for: operation) {
+    case .decided(let result): return result
+    case .unknown: return nil
+    case .waits(let error):
+      let wait = ConditionWait(self, error: error, version: look.version, begin: begin)
+      let isOver = wait.end.map { operation.environment.clock.now >= $0 } ?? false
+      if let last = look.refusal(of: error) ?? (isOver ? error : nil) { return .failed(last) }
+      waits.append(wait)
+      return .satisfied
+    }
+  }
+}
+
+extension OperationCondition {
+  // Types are compared first, as in `compoundParts`.
+  private static var isPatient: Bool { self == Gate.self || self == WaitingCondition.self }
+
+  /// The condition as a condition that waits; nil for all others.
+  var patient: (any PatientCondition)? { Self.isPatient ? self as? any PatientCondition : nil }
+
+  /// A Boolean value that indicates whether the condition, or a part of it, waits instead of failing.
+  var mayWait: Bool { Self.isPatient || compoundParts?.patients.isEmpty == false }
+
+  /// The parts of the condition that wait, or the condition itself.
+  var patients: [any PatientCondition] { compoundParts?.patients ?? patient.map { [$0] } ?? [] }
+}
+
+// MARK: - Changes
+
+/// The changes of something that conditions read, and the operations that wait for the next change.
+final class ChangeSignal: Sendable {
+  /// The number of changes, and the end of the changes.
+  struct Look {
+    let version: UInt64
+    fileprivate let end: End?
+
+    /// Returns the error of an operation that would wait for a change which never comes; nil if there may be
+    /// more changes.
+    func refusal(of error: any Error) -> (any Error)? {
+      switch end {
+      case nil: nil
+      case .finished: error
+      case .failed(let failure): failure
+      }
+    }
+  }
+
+  /// The reason why there are no more changes.
+  enum End: Sendable {
+    case finished
+    case failed(any Error)
+  }
+
+  private struct State {
+    var version: UInt64 = 0
+    var end: End?
+    var waiters = WaitList<ChangeSignal>()
+  }
+
+  private let state = Locked(State())
+
+  var look: Look { state.withLock { Look(version: $0.version, end: $0.end) } }
+
+  /// Records a change, and wakes all waiters in the order in which they began to wait.
+  func changed(end: End? = nil) {
+    // The old end may be the last reference to an error of the program.
+    let (waiters, old) = state.withLock { state in
+      state.version += 1
+      defer { (state.waiters, state.end) = (WaitList(), end) }
+      return (state.waiters, state.end)
+    }
+    withExtendedLifetime(old) { waiters.wakeAll(self) }
+  }
+
+  /// Registers a waiter, unless there was a change after the given version.
+  func wait(_ waiter: WaitList<ChangeSignal>.Waiter, after version: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.version == version else { return false }
+      state.waiters.append(waiter)
+      return true
+    }
+  }
+
+  /// Records that a waiter doesn't wait any more.
+  func waitEnded() { state.withLock { $0.waiters.waitCancelled() } }
+
+  /// Suspends the task until there is a change after the given version, or until a time.
+  func next(after version: UInt64, until end: Duration?, on clock: OperationClock) async throws {
+    let wait = AsyncWait()
+    let timer = end.map { end in clock.schedule(at: end) { wait.finish() } }
+    defer {
+      if let timer {
+        timer.cancel()
+        waitEnded()
+      }
+    }
+    try await wait.run {
+      self.wait(.task($0), after: version)
+    } unregister: { _ in
+      self.waitEnded()
+    }
+  }
+}
+
+/// A wait of an operation for a change of one of its conditions.
+struct ConditionWait: Sendable {
+  let name: String
+  let changes: ChangeSignal
+  let version: UInt64
+  let begin: Duration
+  /// The time at which the operation fails instead of waiting; nil for no limit.
+  let end: Duration?
+  let error: any Error
+  private let words: (subject: String, remedy: String)
+
+  init(_ condition: any PatientCondition, error: any Error, version: UInt64, begin: Duration) {
+    name = condition.name
+    changes = condition.changes
+    self.version = version
+    self.begin = begin
+    end = condition.longestWait.map { begin.saturatingAdding($0) }
+    self.error = error
+    words = condition.wordsOfWait
+  }
+
+  /// The reason of the wait, for a picture.
+  var reason: String { "waits for \(words.subject): \(error.inOneLine)" }
+
+  /// The wait as a wait of the core.
+  var wait: Wait {
+    Wait(
+      .change(
+        of: name,
+        text: "waits for \(words.subject)",
+        reason: error.inOneLine,
+        isReasonError: !(error is Gate.Closed),
+        remedy: words.remedy,
+        since: begin
+      )
+    )
+  }
+}
+
+/// The wait of an operation that has returned its slot and its claims, because a condition isn't satisfied any
+/// more.
+struct StartWait: Sendable {
+  let waits: [ConditionWait]
+  let begin: Duration
+  private let wake: RemovableClosure<@Sendable (ChangeSignal) -> Void>
+  private let timer: OperationTimer?
+
+  /// Begins the wait; nil if a condition has changed since it was evaluated.
+  ///
+  /// - Parameters:
+  ///   - waits: The conditions.
+  ///   - begin: The beginning of the wait.
+  ///   - operation: The operation, which its queue offers again after a change.
+  init?(_ waits: [ConditionWait], since begin: Duration, of operation: AdvancedOperation) {
+    self.waits = waits
+    self.begin = begin
+    wake = RemovableClosure { [weak operation] _ in operation?.reoffer() }
+    for (index, wait) in waits.enumerated()
+    where !wait.changes.wait(.removable(wake), after: wait.version) {
+      Self.remove(wake, from: waits[..<index])
+      return nil
+    }
+    timer = waits.compactMap(\.end).min().map { end in
+      operation.environment.clock.schedule(at: end) { [weak operation] in operation?.reoffer() }
+    }
+  }
+
+  /// Ends the wait.
+  func remove() {
+    timer?.cancel()
+    Self.remove(wake, from: waits[...])
+  }
+
+  private static func remove(
+    _ wake: RemovableClosure<@Sendable (ChangeSignal) -> Void>,
+    from waits: ArraySlice<ConditionWait>
+  ) {
+    let closure = wake.take()
+    for wait in waits { wait.changes.waitEnded() }
+    withExtendedLifetime(closure) {}
+  }
+}
+
+extension AdvancedOperation {
+  /// The waits of the operation for changes of its conditions.
+  final var conditionWaits: [ConditionWait] {
+    withCore { core in
+      guard core.hasPatients, let evaluation = core.extra?.evaluation else { return [] }
+      return evaluation.waits + (evaluation.startWait?.waits ?? [])
+    }
+  }
+
+  /// Records that a task of the operation waits for a change, or doesn't wait any more.
+  fileprivate final func replaceConditionWait(for changes: ChangeSignal, with wait: ConditionWait?)
+  {
+    let old = withCore { core in
+      let extra = core.makeExtra()
+      defer {
+        extra.evaluation.waits.removeAll { $0.changes === changes }
+        if let wait { extra.evaluation.waits.append(wait) }
+      }
+      return extra.evaluation.waits
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Ends the wait at the start, and returns the time at which it began; nil if there was none.
+  final func endStartWait() -> Duration? {
+    guard let wait = withCore({ $0.extra?.evaluation.startWait.take() }) else { return nil }
+    wait.remove()
+    return wait.begin
+  }
+
+  /// Lets the operation wait at its start until a condition changes.
+  ///
+  /// - Returns: False if a condition has changed since it was evaluated.
+  final func beginStartWait(_ waits: [ConditionWait], since begin: Duration) -> Bool {
+    guard let wait = StartWait(waits, since: begin, of: self) else { return false }
+    let isOver = withCore { core in
+      if core.machine.isCancelled || core.machine.isEndDecided { return true }
+      core.makeExtra().evaluation.startWait = wait
+      return false
+    }
+    if isOver { wait.remove() }
+    return true
+  }
+}
