@@ -104,3 +104,78 @@ import Testing
   print(export.explain())
   try expectShown(print, in: "LimitingWithClaims")
 }
+
+private struct TooManyRequests: Error, CustomStringConvertible {
+  let retryAfter: Duration?
+  let description = "The server asks to wait."
+}
+
+/// A server that refuses its first call.
+private final class LimitedServer: Sendable {
+  private let isFirst = Locked(true)
+
+  func load() async throws {
+    let isRefused = isFirst.withLock { isFirst in
+      defer { isFirst = false }
+      return isFirst
+    }
+    if isRefused { throw TooManyRequests(retryAfter: .seconds(60)) }
+  }
+}
+
+@Test func `Claims: a hold of a rate after the status 429`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let server = LimitedServer()
+
+  let patient = RetryPolicy.constant(.seconds(1)).attempts(3)
+    .retryAfter(holding: "api") { error in (error as? TooManyRequests)?.retryAfter }
+
+  let fetch = ResultOperation(name: "fetch", retry: patient) { try await server.load() }
+  let list = ResultOperation(name: "list") { print("\(clock.now.components.seconds) s: list") }
+  for operation in [fetch, list] {
+    operation.addClaim(RateLimit("api", 1, per: .seconds(2)))
+    queue.addOperation(operation)
+    simulation.advance(by: .zero)
+  }
+
+  simulation.advance(by: .seconds(5))
+  print(list.explain())
+  simulation.run()
+
+  try expectShown(print, in: "LimitingWithClaims")
+  #expect(fetch.ending == "succeeded")
+}
+
+@Test func `RateLimit: a cost, a strict window and a hold`() {
+  let simulation = SimulatedEnvironment(seed: 1)
+  let environment = simulation.environment
+  let (summary, call) = (AdvancedOperation(), AdvancedOperation())
+
+  summary.addClaim(RateLimit("model", 90_000, per: .seconds(60), cost: 12_000))
+
+  call.addClaim(RateLimit("api", 10, inAny: .seconds(60)))
+
+  let hold = ResultOperation {
+    let clock = OperationClock.current
+    environment.claimDomain.hold(rate: "api", until: clock.now + .seconds(60), reason: "status 429")
+  }
+  call.addDependency(hold)
+
+  let queue = AdvancedOperationQueue(environment: environment)
+  queue.addOperations([summary, call, hold])
+  simulation.run()
+  #expect(summary.ending == "succeeded")
+  #expect(call.ending == "succeeded")
+  #expect(simulation.now == .seconds(60))
+}
+
+@Test func `RetryPolicy: the delay of a service`() {
+  let policy = RetryPolicy.exponential(.seconds(1)).attempts(5)
+    .retryAfter(holding: "api") { ($0 as? TooManyRequests)?.retryAfter }
+  let server = LimitedServer()
+  let simulation = simulate(ResultOperation(retry: policy) { try await server.load() })
+  #expect(simulation.now == .seconds(60))
+}

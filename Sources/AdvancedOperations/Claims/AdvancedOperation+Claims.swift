@@ -151,6 +151,10 @@ extension AdvancedOperation {
     _ holders: [AdvancedOperation],
     isExcessive: Bool
   ) -> OperationClaimError {
+    if isExcessive, claim.isRate {
+      let capacity = claim.rates.map(\.count).min() ?? 0
+      return .exceedsCapacity(needed: claim.cost, capacity: capacity)
+    }
     if isExcessive {
       return .exceedsCapacity(needed: claim.units, capacity: claim.pool?.capacity ?? 0)
     }

@@ -53,8 +53,13 @@ extension Resource {
     let front = waiters.isAhead(of: claim) ? waiters.first?.operation : nil
     if isRate {
       // A rate becomes available by time alone.
-      let availableAt = bucket?.allowedAt(part.request.rates)
-      let claim = Wait.Claim(name: name, front: front, availableAt: availableAt)
+      let availableAt = bucket?.allowedAt(part.request.rates, cost: part.request.cost)
+      let claim = Wait.Claim(
+        name: name,
+        front: front,
+        availableAt: availableAt,
+        hold: bucket?.hold.map { ($0.end, $0.reason) }
+      )
       let others = availableAt == nil ? front.map { [$0] } ?? [] : []
       return Wait(.claim(claim), of: others, until: .needs([]))
     }

@@ -126,8 +126,16 @@ final class ClaimBook {
   }
 
   private func resource(for request: ClaimRequest, _ time: Time?) -> Resource {
-    let clock = request.isRate ? time?.clock.identity : nil
-    let key = Resource.Key(subject: request.subject, clock: clock?.number)
+    resource(for: request.subject, isRate: request.isRate, time)
+  }
+
+  private func resource(
+    for subject: ClaimRequest.Subject,
+    isRate: Bool,
+    _ time: Time?
+  ) -> Resource {
+    let clock = isRate ? time?.clock.identity : nil
+    let key = Resource.Key(subject: subject, clock: clock?.number)
     if let known = resources[key] { return known }
     if resources.count >= resourceLimit {
       // Resources aren't forgotten as soon as they are unclaimed, because the next operation mostly claims
@@ -136,7 +144,7 @@ final class ClaimBook {
       resources = resources.filter { !$0.value.isForgettable(time) }
       resourceLimit = max(64, 2 * resources.count)
     }
-    let resource = Resource(key, isRate: request.isRate, clock: clock)
+    let resource = Resource(key, isRate: isRate, clock: clock)
     resources[key] = resource
     return resource
   }
@@ -494,6 +502,28 @@ final class ClaimBook {
 
   // MARK: Time
 
+  /// Lets no operation with a rate of this key start before a time.
+  func holdCalled(
+    _ key: String,
+    until end: Duration,
+    reason: String,
+    _ time: Time,
+    _ effects: inout [ClaimEffect]
+  ) {
+    let resource = resource(for: .rate(key), isRate: true, time)
+    if resource.bucket == nil { resource.bucket = RateBucket(now: time.now) }
+    resource.bucket?.timePassed(to: time.now)
+    if resource.bucket?.held(until: end, reason: reason) == true { updateTimer(resource, &effects) }
+  }
+
+  /// Returns the end of the longest hold of the rates that an operation claims; nil if there is none.
+  func holdEnd(of requests: [ClaimRequest], on clock: OperationClock) -> Duration? {
+    requests.compactMap { request in
+      let key = Resource.Key(subject: request.subject, clock: clock.identity.number)
+      return request.isRate ? resources[key]?.bucket?.hold?.end : nil
+    }.max()
+  }
+
   /// Offers claims after the clock of a waiter was read; the waiter may have left in the meantime.
   func clockRead(_ time: Time, for operation: AdvancedOperation, _ effects: inout [ClaimEffect]) {
     guard let claim = claim(of: operation), let resource = claim.awaited?.resource else { return }
@@ -505,7 +535,7 @@ final class ClaimBook {
   private func updateTimer(_ resource: Resource, _ effects: inout [ClaimEffect]) {
     guard let key = resource.key, resource.isRate, let bucket = resource.bucket else { return }
     let first = resource.waiters.first
-    let deadline = first?.awaited.map { bucket.allowedAt($0.request.rates) }
+    let deadline = first?.awaited.map { bucket.allowedAt($0.request.rates, cost: $0.request.cost) }
     if deadline == resource.timer.deadline { return }
     let number = nextNumber()
     if let old = resource.timer.set(deadline, number: number) {

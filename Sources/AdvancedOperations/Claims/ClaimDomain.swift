@@ -119,6 +119,40 @@ public final class ClaimDomain: Sendable {
   /// Checks the waiters of a pool of this domain again after its capacity was changed.
   func capacityChanged(of pool: ResourcePool) { update { $0.capacityChanged(of: pool, &$1) } }
 
+  // MARK: Holds
+
+  /// Lets no operation that claims a rate of this key start before a time.
+  ///
+  /// Call the method if a service asks all its clients to wait, as with the HTTP status 429:
+  ///
+  /// ```swift
+  /// let clock = OperationClock.current
+  /// environment.claimDomain.hold(rate: "api", until: clock.now + .seconds(60), reason: "status 429")
+  /// ```
+  ///
+  /// - A hold only becomes longer: a call with an earlier time changes nothing.
+  /// - Operations that have started continue. If such an operation retries and claims the key, its next attempt
+  ///   begins at the end of the hold.
+  /// - At the end of the hold, the bucket has one token. The operations then start at the rate, and not in a
+  ///   burst.
+  /// - ``AdvancedOperation/explain()`` names the hold and its reason.
+  ///
+  /// - Parameters:
+  ///   - key: The key of the ``RateLimit``, which need not have been claimed yet.
+  ///   - time: The end of the hold, as a time of the clock.
+  ///   - clock: The clock of the operations that the hold concerns. By default, it is the clock of the operation
+  ///     whose code calls the method.
+  ///   - reason: The reason, which explanations show.
+  public func hold(
+    rate key: String,
+    until time: Duration,
+    on clock: OperationClock = .current,
+    reason: String = ""
+  ) {
+    let now = ClaimBook.Time(clock: clock, now: clock.now)
+    update { $0.holdCalled(key, until: time, reason: reason, now, &$1) }
+  }
+
   // MARK: Tracing
 
   /// The number of resources in the book.

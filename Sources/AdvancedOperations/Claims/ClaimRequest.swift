@@ -18,8 +18,8 @@ public struct ClaimRequest: Sendable {
     case place(limit: Int)
     /// Units of a pool.
     case units(Int, of: ResourcePool)
-    /// A start that all the given rates allow.
-    case start([RateBucket.Rate])
+    /// A start that all the given rates allow, with the number of tokens that it takes.
+    case start([RateBucket.Rate], cost: Int)
   }
 
   /// The subject of a request, which identifies the resource.
@@ -46,6 +46,8 @@ public struct ClaimRequest: Sendable {
     self.whenBusy = whenBusy
   }
 
+  /// The number of tokens that a start takes; 0 unless the claim is for a rate.
+  var cost: Int { if case .start(_, let cost) = amount { cost } else { 0 } }
   /// The number of units, or places, that the operation holds; 0 for a rate.
   var units: Int {
     switch amount {
@@ -60,7 +62,7 @@ public struct ClaimRequest: Sendable {
   var limit: Int? { if case .place(let limit) = amount { limit } else { nil } }
   var pool: ResourcePool? { if case .units(_, let pool) = amount { pool } else { nil } }
   /// The rates that have to allow a start.
-  var rates: [RateBucket.Rate] { if case .start(let rates) = amount { rates } else { [] } }
+  var rates: [RateBucket.Rate] { if case .start(let rates, _) = amount { rates } else { [] } }
   var isRate: Bool { if case .start = amount { true } else { false } }
 
   /// Merges another request of the same operation for the same subject.
@@ -72,8 +74,9 @@ public struct ClaimRequest: Sendable {
     case (.units(let count, let pool), .units(let otherCount, _)):
       let (sum, hasOverflown) = count.addingReportingOverflow(otherCount)
       amount = .units(hasOverflown ? .max : sum, of: pool)
-    case (.start(let rates), .start(let others)):
-      amount = .start(rates + others.filter { !rates.contains($0) })
+    case (.start(let rates, let cost), .start(let others, let otherCost)):
+      let added = others.filter { !rates.contains($0) }
+      amount = .start(rates + added, cost: max(cost, otherCost))
     default: internalError("“\(name)” and “\(other.name)” request one resource in different ways")
     }
     // Failing takes precedence over skipping, and both over waiting.

@@ -98,7 +98,8 @@ public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
   case busy(holders: [OperationLabel])
   /// Another operation took over the claim.
   case preempted(by: OperationLabel)
-  /// The operation needs more units than the pool has, so it would wait forever.
+  /// The operation needs more units than the pool has, or more tokens than the rate's count, so it would wait
+  /// forever.
   case exceedsCapacity(needed: Int, capacity: Int)
   /// The rate doesn't allow another start now, and the operation must not wait.
   case rateExceeded(count: Int, duration: Duration)

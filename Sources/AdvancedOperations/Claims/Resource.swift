@@ -115,7 +115,9 @@ final class Resource {
 
   /// Returns true if there is room for a part, independently of earlier waiters.
   func fits(_ part: Claim.Part) -> Bool {
-    isRate ? bucket?.allows(part.request.rates) ?? true : missing(for: part) == 0
+    isRate
+      ? bucket?.allows(part.request.rates, cost: part.request.cost) ?? true
+      : missing(for: part) == 0
   }
 
   /// Returns the obstacle between a claim and its part; nil if the part is available.
@@ -128,6 +130,7 @@ final class Resource {
   ///
   /// The units of the operation's groups are of the same pool.
   func isExcessive(_ part: Claim.Part) -> Bool {
+    if isRate { return part.request.rates.contains { part.request.cost > $0.count } }
     guard room == nil, part.units > 0, let pool = part.request.pool else { return false }
     return part.request.units > pool.capacity
   }
@@ -136,7 +139,7 @@ final class Resource {
 
   func take(_ part: inout Claim.Part, by claim: Claim, number: UInt64) {
     if isRate {
-      part.start = bucket?.started(part.request.rates)
+      part.start = bucket?.started(part.request.rates, cost: part.request.cost)
       return
     }
     let limit = room == nil ? part.request.limit : nil

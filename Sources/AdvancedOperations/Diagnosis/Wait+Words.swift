@@ -111,6 +111,10 @@ extension Wait.Claim {
       text =
         "waits for \(units.needed) of “\(name)” (\(max(units.free, 0)) of \(units.capacity) free)"
     }
+    if let hold, hold.end > now {
+      let reason = hold.reason.isEmpty ? "" : ": \(hold.reason)"
+      return "\(text), which is held for another \((hold.end - now).readable)\(reason)"
+    }
     if let availableAt {
       return "\(text), which lets the next start in \(max(availableAt - now, .zero).readable)"
     }

@@ -49,7 +49,12 @@ extension ResultOperation {
     if isOver { return false }
     let environment = environment
     let now = environment.clock.now
-    switch run.next(after: failures, now: now, random: environment.random) {
+    let next = run.next(after: failures, now: now, random: environment.random)
+    if let (key, end) = run.hold {
+      let reason = "\(RetryRun.error(of: failures).inOneLine) (\(label))"
+      environment.claimDomain.hold(rate: key, until: end, on: environment.clock, reason: reason)
+    }
+    switch next {
     case .giveUp: return false
     case .attempt(let time):
       guard run.spend(at: now, on: environment.clock) else { return false }
@@ -59,11 +64,20 @@ extension ResultOperation {
       let error = RetryRun.error(of: failures)
       willRetry(OperationRetry(nextAttempt: number, delay: time - now, error: error))
       let reason = OperationPause.Reason.failedAttempt(number - 1, failures)
-      let isDue =
-        run.releasesSlot
-        ? await release(until: time, after: reason, in: &run)
-        : await pause(until: time, after: reason)
-      guard isDue else { return false }
+      if run.releasesSlot {
+        guard await release(until: time, after: reason, in: &run) else { return false }
+      } else {
+        // The attempt doesn't claim a start, so it waits for the holds of its rates itself.
+        var end = time
+        repeat {
+          guard await pause(until: end, after: reason) else { return false }
+          end = endOfHolds
+          if let limit = run.totalLimit, end >= limit.time {
+            run.attemptRefused(because: limit.element)
+            return false
+          }
+        } while end > environment.clock.now
+      }
       await takeSlotForAttempt()
       // A pause may end late, because the machine has slept or slot and claims were busy.
       if let limit = run.totalLimit, environment.clock.now >= limit.time {
@@ -77,6 +91,14 @@ extension ResultOperation {
       noteProgress(ofNewAttempt: true)
       return true
     }
+  }
+
+  /// The end of the longest hold of the operation's rates; zero if there is none.
+  private var endOfHolds: Duration {
+    let rates = claims.filter(\.isRate)
+    if rates.isEmpty { return .zero }
+    let environment = environment
+    return environment.claimDomain.look { $0.holdEnd(of: rates, on: environment.clock) } ?? .zero
   }
 
   /// Waits between two attempts or rounds.

@@ -41,6 +41,14 @@ public struct RetryPolicy: Sendable {
   private(set) var budgets: [RetryBudget] = []
   /// The duration of an attempt after which delays and numbers start again; nil for none.
   private(set) var stableDuration: Duration?
+  /// The delay that a service asks for.
+  private var requestedDelay: RequestedDelay?
+
+  private struct RequestedDelay {
+    let key: String?
+    let limit: Duration
+    let delay: @Sendable (any Error) -> Duration?
+  }
 
   /// Creates a policy from a closure.
   ///
@@ -82,6 +90,17 @@ public struct RetryPolicy: Sendable {
       for predicate in predicates where !causes.allSatisfy(predicate) { return nil }
     }
     return failedAttempts < countLimit ? delay(failedAttempts, error, random) : nil
+  }
+
+  /// Returns the delay that the service asks for with the errors of an attempt, and the key of the rate that it
+  /// holds; nil if the service asks for none.
+  ///
+  /// Calls a closure of the program.
+  func delayRequested(by causes: [any Error]) -> (delay: Duration, key: String?)? {
+    guard let requestedDelay, let delay = causes.compactMap(requestedDelay.delay).max() else {
+      return nil
+    }
+    return (min(max(delay, .zero), requestedDelay.limit), requestedDelay.key)
   }
 
   // MARK: Delays
@@ -286,6 +305,38 @@ public struct RetryPolicy: Sendable {
   ) -> RetryPolicy {
     var policy = self
     policy.predicates.append(isWorthwhile)
+    return policy
+  }
+
+  /// Returns the policy with the delay that a service asks for, for this operation and for all that claim a key.
+  ///
+  /// A service that limits its clients answers with a time, such as `Retry-After` of the HTTP status 429. This
+  /// delay replaces the delay of the policy. ``attempts(_:)``, ``when(_:)`` and ``totalTimeout(_:)`` apply as to
+  /// other delays: if the next attempt would begin after the total limit, the policy gives up immediately.
+  ///
+  /// ```swift
+  /// let policy = RetryPolicy.exponential(.seconds(1)).attempts(5)
+  ///   .retryAfter(holding: "api") { ($0 as? TooManyRequests)?.retryAfter }
+  /// ```
+  ///
+  /// With a key, the delay also holds the ``RateLimit`` of that key, as
+  /// ``ClaimDomain/hold(rate:until:on:reason:)`` does. The other operations don't have to be refused one by one.
+  /// The key is held even if the policy gives up.
+  ///
+  /// - Parameters:
+  ///   - key: The key of the rate to hold; nil to delay only this operation.
+  ///   - limit: The longest delay. A longer delay is shortened, because a wrong answer of the service would stop
+  ///     all operations.
+  ///   - delay: A closure that gets a root cause of the attempt's failure, as that of ``when(_:)`` does. It
+  ///     returns the delay that the service asks for, or nil. A negative delay counts as zero.
+  /// - Returns: The changed policy.
+  public func retryAfter(
+    holding key: String? = nil,
+    atMost limit: Duration = .seconds(3600),
+    _ delay: @escaping @Sendable (_ error: any Error) -> Duration?
+  ) -> RetryPolicy {
+    var policy = self
+    policy.requestedDelay = RequestedDelay(key: key, limit: max(limit, .zero), delay: delay)
     return policy
   }
 

@@ -38,6 +38,8 @@ package struct RetryRun {
   private var attemptBegin: Duration
   /// The budget that allows no other attempt.
   private var exhausted: RetryBudget?
+  /// The rate that the last failed attempt holds, and the end of the hold.
+  private(set) var hold: (key: String, end: Duration)?
 
   /// The errors so far, each with its attempt.
   ///
@@ -129,7 +131,12 @@ package struct RetryRun {
     let isTimedOut = failures.contains { $0.origin == .timeout }
     let isStable = policy.stableDuration.map { !isTimedOut && now - attemptBegin >= $0 } ?? false
     streak = isStable ? 1 : streak + 1
-    let delay = policy.next(after: streak, Self.cause(of: failures), random: random)
+    var delay = policy.next(after: streak, Self.cause(of: failures), random: random)
+    hold = nil
+    if let requested = policy.delayRequested(by: Self.error(of: failures).decidingCauses) {
+      hold = requested.key.map { ($0, now.saturatingAdding(requested.delay)) }
+      if delay != nil { delay = requested.delay }
+    }
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // The limit is the reason even if the policy allows no more attempts, because it has cut this one short.
     isOutOfTime = end.map { time >= $0 } ?? false

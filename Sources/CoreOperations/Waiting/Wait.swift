@@ -71,19 +71,23 @@ package struct Wait: Sendable {
     package let front: Operation?
     /// The time at which the claim becomes available by the passage of time alone; nil if it doesn't.
     package let availableAt: Duration?
+    /// The end and the reason of the last hold of a rate, which may be over; nil if there was none.
+    package let hold: (end: Duration, reason: String)?
 
     package init(
       name: String,
       units: Units? = nil,
       holders: [Operation] = [],
       front: Operation?,
-      availableAt: Duration? = nil
+      availableAt: Duration? = nil,
+      hold: (end: Duration, reason: String)? = nil
     ) {
       self.name = name
       self.units = units
       self.holders = holders
       self.front = front
       self.availableAt = availableAt
+      self.hold = hold
     }
 
     package struct Units: Sendable {
