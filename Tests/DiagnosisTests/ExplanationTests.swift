@@ -251,6 +251,23 @@ import Testing
     world.simulation.run()
   }
 
+  @Test func `an operation behind a slower rate of its key has the time of that rate`() {
+    let world = World()
+    func call(_ name: String, _ count: Int, per seconds: Int) -> Work {
+      let work = Work(name)
+      work.addClaim(RateLimit("api", count, per: .seconds(seconds)))
+      return work
+    }
+    let (slow, fast) = (call("slow", 1, per: 60), call("fast", 5, per: 10))
+    world.run(call("first", 1, per: 60))
+    world.queue.addOperations([slow, fast])
+    world.simulation.advance(by: .seconds(10))
+    for work in [slow, fast] {
+      #expect(text(work).contains("which lets the next start in 50 s"), "\(text(work))")
+    }
+    world.simulation.run()
+  }
+
   @Test func `the explanation says when a rate allows the next start`() {
     let world = World()
     let works = (1...3).map { Work("\($0)") }

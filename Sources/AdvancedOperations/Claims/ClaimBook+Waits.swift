@@ -53,7 +53,11 @@ extension Resource {
     let front = waiters.isAhead(of: claim) ? waiters.first?.operation : nil
     if isRate {
       // A rate becomes available by time alone.
-      let availableAt = bucket?.allowedAt(part.request.rates, cost: part.request.cost)
+      var availableAt = bucket?.allowedAt(part.request.rates, cost: part.request.cost)
+      if front != nil, let bucket, let first = waiters.first?.awaited?.request {
+        // The waiter in front may have a slower rate of the same key.
+        availableAt = availableAt.map { max($0, bucket.allowedAt(first.rates, cost: first.cost)) }
+      }
       let claim = Wait.Claim(
         name: name,
         front: front,
