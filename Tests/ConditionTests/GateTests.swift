@@ -1,9 +1,10 @@
-import AdvancedOperations
 import AdvancedOperationsTesting
 import AdvancedTestSupport
 import CoreOperations
 import TestSupport
 import Testing
+
+@testable import AdvancedOperations
 
 /// Gates: operations wait while they are closed, and hold nothing.
 @Suite(.watched) struct `Gates` {
@@ -410,6 +411,27 @@ import Testing
       }
     }
     _ = try result.get()
+  }
+
+  @Test func `a gate that two threads change has one state for all conditions`() async throws {
+    let result = await onThread {
+      Result {
+        try exploreSchedules(
+          interruptions: 2,
+          depthFirst: Effort.schedules(1_500),
+          randomSchedules: Effort.drawn(300)
+        ) { simulation in
+          let gate = Gate("network", isOpen: false)
+          simulation.addStep("refuse") { gate.refuse(Flaw(1)) }
+          simulation.addStep("close") { gate.close() }
+          simulation.run()
+          let refuses = gate.immediateResult(for: Work("work")) != nil
+          let refusesOthers = gate.changes.look.refusal(of: Flaw(2)) != nil
+          try #require(refuses == refusesOthers)
+        }
+      }
+    }
+    #expect(try result.get().isComplete)
   }
   #endif
 

@@ -41,6 +41,11 @@ public final class Gate: OperationCondition {
     case open
     case closed(reason: String)
     case refusing(any Error)
+
+    /// The end of the changes for conditions that wait for the gate.
+    var end: ChangeSignal.End? {
+      if case .refusing(let error) = self { .failed(error) } else { nil }
+    }
   }
 
   /// The name of the gate in explanations.
@@ -76,25 +81,23 @@ public final class Gate: OperationCondition {
   /// If you open or close the gate afterwards, later operations continue or wait again.
   ///
   /// - Parameter error: The error with which the condition fails.
-  public func refuse(_ error: any Error) {
-    change(to: .refusing(error), end: .failed(error))
-  }
+  public func refuse(_ error: any Error) { change(to: .refusing(error)) }
 
   /// Evaluates the conditions again that wait for this gate because of
   /// ``OperationCondition/waiting(for:atMost:)-(Gate,_)``; the gate itself doesn't change.
-  public func lookAgain() {
-    let end: ChangeSignal.End? =
-      if case .refusing(let error) = state.withLock({ $0 }) { .failed(error) } else { nil }
-    changes.changed(end: end)
-  }
+  public func lookAgain() { change { $0 } }
 
-  private func change(to new: State, end: ChangeSignal.End? = nil) {
-    // The old state may have the last reference to an error of the program.
-    let old = state.withLock { state in
-      defer { state = new }
-      return state
+  private func change(to new: State) { change { _ in new } }
+
+  /// Changes the state and its signal in one step, so that both agree whatever other threads do.
+  private func change(_ body: (State) -> State) {
+    let (old, change) = state.withLock { state in
+      let old = state
+      state = body(old)
+      return (old, changes.record(end: state.end))
     }
-    withExtendedLifetime(old) { changes.changed(end: end) }
+    // The old state may have the last reference to an error of the program.
+    withExtendedLifetime(old) { changes.announce(change) }
   }
 
   /// Returns the answer if the gate is open or refuses operations, and nil if the gate is closed.

@@ -152,15 +152,28 @@ final class ChangeSignal: Sendable {
 
   var look: Look { state.withLock { Look(version: $0.version, end: $0.end) } }
 
-  /// Records a change, and wakes all waiters in the order in which they began to wait.
-  func changed(end: End? = nil) {
-    // The old end may be the last reference to an error of the program.
-    let (waiters, old) = state.withLock { state in
+  /// A recorded change, to be announced while no lock is held.
+  struct Change {
+    fileprivate let waiters: WaitList<ChangeSignal>
+    /// The end before the change, which may be the last reference to an error of the program.
+    fileprivate let oldEnd: End?
+  }
+
+  /// Records a change, and wakes all waiters.
+  func changed(end: End? = nil) { announce(record(end: end)) }
+
+  /// Records a change.
+  func record(end: End?) -> Change {
+    state.withLock { state in
       state.version += 1
       defer { (state.waiters, state.end) = (WaitList(), end) }
-      return (state.waiters, state.end)
+      return Change(waiters: state.waiters, oldEnd: state.end)
     }
-    withExtendedLifetime(old) { waiters.wakeAll(self) }
+  }
+
+  /// Wakes the waiters of a change in the order in which they began to wait.
+  func announce(_ change: Change) {
+    withExtendedLifetime(change.oldEnd) { change.waiters.wakeAll(self) }
   }
 
   /// Registers a waiter, unless there was a change after the given version.
