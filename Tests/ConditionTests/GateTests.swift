@@ -426,7 +426,7 @@ import Testing
           simulation.addStep("close") { gate.close() }
           simulation.run()
           let refuses = gate.immediateResult(for: Work("work")) != nil
-          let refusesOthers = gate.changes.look.refusal(of: Flaw(2)) != nil
+          let refusesOthers = gate.changes.look.end != nil
           try #require(refuses == refusesOthers)
         }
       }

@@ -209,3 +209,32 @@ func `Retries: an attempt that timed out, for a closure that names errors`(names
   #expect(attempts.all.count == (namesTimeouts ? 2 : 1))
   #expect(breaker.state == (namesTimeouts ? .open : .closed))
 }
+
+@Test func `Retries: operations wait for a circuit that opens by ratio`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(name: "sync", environment: simulation.environment)
+  let server = Server(failures: 2)
+
+  let api = CircuitBreaker("api", failureRatio: 0.5, ofAtLeast: 2, slow: .seconds(5), probes: 3)
+  for number in 1...3 {
+    let sync = ResultOperation(name: "sync \(number)") { try await server.load() }
+    sync.addCondition(CircuitClosed(api, waits: true))
+    queue.addOperation(sync)
+    simulation.advance(by: .seconds(1))
+  }
+  print(queue.explain())
+
+  try expectShown(print, in: "RetriesAndTimeouts")
+  simulation.run()
+  #expect(queue.operationCount == 0)
+  #expect(api.state == .halfOpen)
+}
+
+@Test func `CircuitBreaker: a ratio, slow calls and probes`() {
+  let breaker = CircuitBreaker("api", failureRatio: 0.5, slow: .seconds(5), probes: 3)
+  let call = AdvancedOperation()
+  call.addCondition(CircuitClosed(breaker))
+  simulate(call)
+  #expect(call.ending == "succeeded")
+}

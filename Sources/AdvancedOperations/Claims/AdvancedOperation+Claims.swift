@@ -151,12 +151,9 @@ extension AdvancedOperation {
     _ holders: [AdvancedOperation],
     isExcessive: Bool
   ) -> OperationClaimError {
-    if isExcessive, claim.isRate {
-      let capacity = claim.rates.map(\.count).min() ?? 0
-      return .exceedsCapacity(needed: claim.cost, capacity: capacity)
-    }
     if isExcessive {
-      return .exceedsCapacity(needed: claim.units, capacity: claim.pool?.capacity ?? 0)
+      let capacity = claim.pool?.capacity ?? claim.rates.map(\.count).min() ?? 0
+      return .exceedsCapacity(needed: max(claim.units, claim.cost), capacity: capacity)
     }
     if let rate = claim.rates.first {
       return .rateExceeded(count: rate.count, duration: rate.duration)

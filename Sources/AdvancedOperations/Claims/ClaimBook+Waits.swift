@@ -62,7 +62,7 @@ extension Resource {
         name: name,
         front: front,
         availableAt: availableAt,
-        hold: bucket?.hold.map { ($0.end, $0.reason) }
+        hold: bucket?.hold
       )
       let others = availableAt == nil ? front.map { [$0] } ?? [] : []
       return Wait(.claim(claim), of: others, until: .needs([]))

@@ -126,16 +126,8 @@ final class ClaimBook {
   }
 
   private func resource(for request: ClaimRequest, _ time: Time?) -> Resource {
-    resource(for: request.subject, isRate: request.isRate, time)
-  }
-
-  private func resource(
-    for subject: ClaimRequest.Subject,
-    isRate: Bool,
-    _ time: Time?
-  ) -> Resource {
-    let clock = isRate ? time?.clock.identity : nil
-    let key = Resource.Key(subject: subject, clock: clock?.number)
+    let clock = request.isRate ? time?.clock.identity : nil
+    let key = Resource.Key(subject: request.subject, clock: clock?.number)
     if let known = resources[key] { return known }
     if resources.count >= resourceLimit {
       // Resources aren't forgotten as soon as they are unclaimed, because the next operation mostly claims
@@ -144,7 +136,7 @@ final class ClaimBook {
       resources = resources.filter { !$0.value.isForgettable(time) }
       resourceLimit = max(64, 2 * resources.count)
     }
-    let resource = Resource(key, isRate: isRate, clock: clock)
+    let resource = Resource(key, isRate: request.isRate, clock: clock)
     resources[key] = resource
     return resource
   }
@@ -510,7 +502,8 @@ final class ClaimBook {
     _ time: Time,
     _ effects: inout [ClaimEffect]
   ) {
-    let resource = resource(for: .rate(key), isRate: true, time)
+    let start = ClaimRequest(.rate(key), .start([], cost: 1), whenBusy: .wait)
+    let resource = resource(for: start, time)
     if resource.bucket == nil { resource.bucket = RateBucket(now: time.now) }
     resource.bucket?.timePassed(to: time.now)
     if resource.bucket?.held(until: end, reason: reason) == true { updateTimer(resource, &effects) }

@@ -130,12 +130,9 @@ public final class ClaimDomain: Sendable {
   /// environment.claimDomain.hold(rate: "api", until: clock.now + .seconds(60), reason: "status 429")
   /// ```
   ///
-  /// - A hold only becomes longer: a call with an earlier time changes nothing.
-  /// - Operations that have started continue. If such an operation retries and claims the key, its next attempt
-  ///   begins at the end of the hold.
-  /// - At the end of the hold, the bucket has one token. The operations then start at the rate, and not in a
-  ///   burst.
-  /// - ``AdvancedOperation/explain()`` names the hold and its reason.
+  /// A hold only becomes longer: a call with an earlier time changes nothing. Operations that have started
+  /// continue, but their next attempts begin after the hold. At its end, the bucket has one token. The operations
+  /// then start at the rate, and not in a burst.
   ///
   /// - Parameters:
   ///   - key: The key of the ``RateLimit``, which need not have been claimed yet.

@@ -26,8 +26,7 @@ import CoreOperations
 /// Every start counts for all rates of its key, including rates that only other operations have. An operation
 /// waits only for its own rates.
 ///
-/// **Cost.** A start takes one token, or as many as its cost. Use a cost if a service limits an amount, such as
-/// bytes or tokens of a language model, instead of the number of calls:
+/// **Cost.** Use a cost if a service limits an amount, such as bytes, instead of the number of calls:
 ///
 /// ```swift
 /// summary.addClaim(RateLimit("model", 90_000, per: .seconds(60), cost: 12_000))
@@ -36,14 +35,6 @@ import CoreOperations
 /// If the cost is more than the count, the operation fails immediately with
 /// ``OperationClaimError/exceedsCapacity(needed:capacity:)``, independently of `whenBusy`. If an operation has
 /// several claims to one key, its cost is the largest of their costs.
-///
-/// **Strict windows.** A token bucket allows a burst when it is full, so up to 19 starts of 10 a minute can be
-/// in one minute. If a service counts calls in each window, create the claim with
-/// ``init(_:_:inAny:cost:whenBusy:)``.
-///
-/// **Holds.** A service may ask all clients to wait, as with the HTTP status 429. Then hold the key with
-/// ``ClaimDomain/hold(rate:until:on:reason:)``, or let the retries do that with
-/// ``RetryPolicy/retryAfter(holding:atMost:_:)``.
 ///
 /// - An operation takes a token when it starts, and doesn't return the token at its end. With
 ///   ``RetryPolicy/releasingSlot()``, each attempt takes a token. Otherwise, an operation takes one token for
@@ -95,11 +86,9 @@ public struct RateLimit: OperationClaim {
   /// - Parameters:
   ///   - key: The name of the bucket in the domain. Claims with equal keys share a bucket.
   ///   - count: The number of operations that may start within any window.
-  ///   - window: The length of the window. A window longer than `.seconds(Int64.max)` is shortened to that
-  ///     value.
+  ///   - window: The length of the window.
   ///   - cost: The number by which the start is counted.
-  ///   - whenBusy: The behavior of the operation if it can't start now. A start has no holder, so
-  ///     ``WhenBusy/cancelHolder`` means to wait.
+  ///   - whenBusy: The behavior of the operation if it can't start now.
   /// - Precondition: The count and the cost are at least 1, and the window is more than zero.
   public init(
     _ key: String,
@@ -176,12 +165,6 @@ package struct RateBucket: Sendable {
     fileprivate let number: UInt64
     fileprivate let time: Duration
     fileprivate let cost: Int
-  }
-
-  /// A time before which no operation may start, and its reason.
-  package struct Hold: Sendable {
-    package let end: Duration
-    package let reason: String
   }
 
   private struct Level {
@@ -316,8 +299,8 @@ package struct RateBucket: Sendable {
   private var lastNumber: UInt64 = 0
   /// The latest known time.
   private(set) var now: Duration
-  /// The longest hold so far, which may be over.
-  package private(set) var hold: Hold?
+  /// The longest hold so far, which may be over, and its reason.
+  private(set) var hold: (end: Duration, reason: String)?
 
   package init(now: Duration) { self.now = now.clamped }
 
@@ -380,7 +363,7 @@ package struct RateBucket: Sendable {
   package mutating func held(until end: Duration, reason: String) -> Bool {
     let end = end.clamped
     guard end > now, hold.map({ end > $0.end }) ?? true else { return false }
-    hold = Hold(end: end, reason: reason)
+    hold = (end, reason)
     for index in levels.indices {
       levels[index].emptied(until: end)
       // An earlier start that is taken back doesn't add a token.

@@ -282,12 +282,17 @@ extension ConditionParts {
   ) -> OperationConditionResult {
     let kept = operation.keptAnswers(of: self)
     let answer = answer { leaf in
-      if starts, !leaf.isNegated, let closed = leaf.condition as? CircuitClosed {
+      if starts, !leaf.isNegated, let closed = leaf.condition as? CircuitClosed, !closed.waits {
         return .known(closed.admit(operation))
       }
       let now =
         if let begin, !leaf.isNegated, let patient = leaf.condition.patient {
-          patient.resultAtStart(of: operation, waitingSince: begin, &waits)
+          patient.resultAtStart(
+            of: operation,
+            isStarting: starts,
+            waitingSince: begin,
+            &waits
+          )
         } else {
           leaf.immediateResult(for: operation)
         }
@@ -421,13 +426,13 @@ extension OperationCondition {
 
   /// A Boolean value that indicates whether no part of the condition has to be waited for.
   fileprivate var isImmediate: Bool {
-    compoundParts?.isImmediate ?? (self is any ImmediateCondition)
+    compoundParts?.isImmediate ?? (self is any ImmediateCondition && patient == nil)
   }
 
   /// A Boolean value that indicates whether the condition, or a part of it, is an ``ImmediateCondition``,
   /// which is evaluated again at the start.
   var hasImmediatePart: Bool {
-    compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition || mayWait)
+    compoundParts?.hasImmediatePart ?? (self is any ImmediateCondition || patient != nil)
   }
 
   /// Returns the answer of a condition in a negated condition, which doesn't wait.

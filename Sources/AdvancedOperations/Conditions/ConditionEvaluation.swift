@@ -489,7 +489,7 @@ extension AdvancedOperation {
         return parts.review(for: self, starts: starts, waitingSince: begin, &waits)
       }
       return condition.patient.flatMap {
-        $0.resultAtStart(of: self, waitingSince: begin ?? .zero, &waits)
+        $0.resultAtStart(of: self, isStarting: starts, waitingSince: begin ?? .zero, &waits)
       }
     }
     var verdict = refusal { condition in
@@ -506,7 +506,7 @@ extension AdvancedOperation {
     if verdict == nil, waits.isEmpty, evaluation.hasBreakers, isStarting {
       verdict = refusal { condition in
         if condition.breakers.allSatisfy(\.isClosed) { return nil }
-        if let closed = condition as? CircuitClosed { return closed.admit(self) }
+        if let closed = condition as? CircuitClosed, !closed.waits { return closed.admit(self) }
         return ThreadContext.asking(self) { result(of: condition, starts: true) }
       }
     }

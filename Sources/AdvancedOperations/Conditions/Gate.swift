@@ -2,8 +2,7 @@ import CoreOperations
 
 /// A condition that operations wait for until your program opens it.
 ///
-/// While the gate is closed, its operations wait. A waiting operation holds no slot, no claim and no thread.
-/// Open and close the gate whenever the state changes that it stands for:
+/// While the gate is closed, its operations wait, without a slot, a claim or a thread:
 ///
 /// ```swift
 /// let network = Gate("network", isOpen: false)
@@ -13,20 +12,17 @@ import CoreOperations
 /// }
 /// ```
 ///
-/// - An operation evaluates the gate when its dependencies have finished, and again when it starts. An operation
-///   that finds the gate closed doesn't start. If the gate closes while the operation waits for a slot or a
-///   claim, the operation returns both and waits for the gate.
-/// - Closing the gate doesn't affect operations that have started. Between two attempts of a retry, the gate
-///   isn't evaluated.
-/// - ``AdvancedOperation/explain()`` names the gate and the reason.
-/// - The wait has no time limit. Attach a ``TimeoutObserver`` with the phase ``TimeoutObserver/Phase/waiting``.
+/// An operation evaluates the gate when its dependencies have finished, and again when it starts. If the gate
+/// closes in between, the operation returns its slot and its claims, and waits for the gate. Operations that have
+/// started, and their later attempts, continue. The wait has no time limit: attach a ``TimeoutObserver`` of
+/// ``TimeoutObserver/Phase/waiting``.
 ///
-/// `!gate` is satisfied while the gate is closed, and doesn't wait. In `gate && other`, the other condition is
-/// evaluated after the gate was open. In `gate || other`, the operation waits for the gate first.
+/// `!gate` is satisfied while the gate is closed, and doesn't wait. In `gate && other` and `gate || other`, the
+/// operation waits for the gate first.
 ///
 /// All members can be used from any thread, and a gate can be a condition of many operations.
 public final class Gate: OperationCondition {
-  /// An error that reports that a gate is closed, for example the error of a negated condition.
+  /// An error that reports that a gate is closed.
   public struct Closed: Error, Hashable, CustomStringConvertible {
     /// The reason that was passed to ``Gate/close(reason:)``; empty if there is none.
     public var reason: String
@@ -44,7 +40,7 @@ public final class Gate: OperationCondition {
 
     /// The end of the changes for conditions that wait for the gate.
     var end: ChangeSignal.End? {
-      if case .refusing(let error) = self { .failed(error) } else { nil }
+      if case .refusing(let error) = self { { _ in error } } else { nil }
     }
   }
 
@@ -76,9 +72,7 @@ public final class Gate: OperationCondition {
   /// - Parameter reason: The reason, which explanations show.
   public func close(reason: String = "") { change(to: .closed(reason: reason)) }
 
-  /// Fails the operations that wait for the gate, and all operations that evaluate it later.
-  ///
-  /// If you open or close the gate afterwards, later operations continue or wait again.
+  /// Fails the operations that wait for the gate, and later operations until the gate is opened or closed.
   ///
   /// - Parameter error: The error with which the condition fails.
   public func refuse(_ error: any Error) { change(to: .refusing(error)) }
@@ -112,7 +106,7 @@ public final class Gate: OperationCondition {
 }
 
 extension Gate: PatientCondition {
-  func answer(for operation: AdvancedOperation) -> PatientAnswer {
+  func answer(for operation: AdvancedOperation, isStarting: Bool) -> PatientAnswer {
     switch state.withLock({ $0 }) {
     case .open: .decided(.satisfied)
     case .closed(let reason): .waits(Closed(reason: reason))
@@ -120,7 +114,7 @@ extension Gate: PatientCondition {
     }
   }
 
-  var wordsOfWait: (subject: String, remedy: String) {
+  var wordsOfWait: (subject: String, remedy: String?) {
     ("gate “\(name)”", "gate “\(name)” has to be opened")
   }
 }

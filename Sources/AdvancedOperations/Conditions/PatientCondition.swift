@@ -11,12 +11,14 @@ protocol PatientCondition: OperationCondition {
   var changes: ChangeSignal { get }
   /// The longest time for which an operation waits; nil for no limit.
   var longestWait: Duration? { get }
-  /// Returns the answer at this moment.
-  func answer(for operation: AdvancedOperation) -> PatientAnswer
-  /// Returns the answer in a task; called if ``answer(for:)`` has returned ``PatientAnswer/unknown``.
+  /// Returns the answer at this moment; the operation starts with this answer if `isStarting` is true.
+  func answer(for operation: AdvancedOperation, isStarting: Bool) -> PatientAnswer
+  /// Returns the answer in a task; called if ``answer(for:isStarting:)`` has returned ``PatientAnswer/unknown``.
   func slowAnswer(for operation: AdvancedOperation) async -> PatientAnswer
-  /// The subject of the wait in explanations, and the action that ends the wait.
-  var wordsOfWait: (subject: String, remedy: String) { get }
+  /// The subject of the wait in explanations, and the action that ends the wait if it doesn't end by itself.
+  var wordsOfWait: (subject: String, remedy: String?) { get }
+  /// Returns the reason of a wait, from the error with which it began.
+  func reason(of error: any Error, for operation: AdvancedOperation) -> String
 }
 
 /// The answer of a condition that may wait.
@@ -32,13 +34,15 @@ extension PatientCondition {
   var longestWait: Duration? { nil }
   func slowAnswer(for operation: AdvancedOperation) async -> PatientAnswer { .unknown }
 
-  var wordsOfWait: (subject: String, remedy: String) {
+  func reason(of error: any Error, for operation: AdvancedOperation) -> String { error.inOneLine }
+
+  var wordsOfWait: (subject: String, remedy: String?) {
     ("condition “\(name)”", "condition “\(name)” has to be satisfied")
   }
 
   /// Returns the answer of a negated condition, which doesn't wait.
   func resultNow(for operation: AdvancedOperation) -> OperationConditionResult? {
-    switch answer(for: operation) {
+    switch answer(for: operation, isStarting: false) {
     case .decided(let result): result
     case .waits(let error): .failed(error)
     case .unknown: nil
@@ -46,7 +50,7 @@ extension PatientCondition {
   }
 
   func resultWithoutWaiting(for operation: AdvancedOperation) -> OperationConditionResult? {
-    if case .decided(let result) = answer(for: operation) { result } else { nil }
+    if case .decided(let result) = answer(for: operation, isStarting: false) { result } else { nil }
   }
 
   /// Evaluates the condition again after each change, until it decides or the longest wait is over.
@@ -57,13 +61,13 @@ extension PatientCondition {
     defer { operation.replaceConditionWait(for: changes, with: nil) }
     while true {
       let look = changes.look
-      var answer = answer(for: operation)
+      var answer = answer(for: operation, isStarting: false)
       if case .unknown = answer { answer = await slowAnswer(for: operation) }
       switch answer {
       case .decided(let result): return result
       case .unknown: return .satisfied
       case .waits(let error):
-        if let last = look.refusal(of: error) ?? end.flatMap({ clock.now < $0 ? nil : error }) {
+        if let last = look.end?(error) ?? end.flatMap({ clock.now < $0 ? nil : error }) {
           return .failed(last)
         }
         let wait = ConditionWait(self, error: error, version: look.version, begin: begin)
@@ -79,23 +83,25 @@ extension PatientCondition {
   ///
   /// - Parameters:
   ///   - operation: The operation, which has its slot and its claims.
+  ///   - isStarting: True if the operation starts when the condition is satisfied.
   ///   - begin: The time at which the operation began to wait at its start.
   ///   - waits: The waits, to which the method adds if the condition isn't satisfied. The answer is then
   ///     satisfied.
   /// - Returns: The answer; nil if an earlier answer applies.
   func resultAtStart(
     of operation: AdvancedOperation,
+    isStarting: Bool,
     waitingSince begin: Duration,
     _ waits: inout [ConditionWait]
   ) -> OperationConditionResult? {
     let look = changes.look
-    switch answer(for: operation) {
+    switch answer(for: operation, isStarting: isStarting) {
     case .decided(let result): return result
     case .unknown: return nil
     case .waits(let error):
       let wait = ConditionWait(self, error: error, version: look.version, begin: begin)
       let isOver = wait.end.map { operation.environment.clock.now >= $0 } ?? false
-      if let last = look.refusal(of: error) ?? (isOver ? error : nil) { return .failed(last) }
+      if let last = look.end?(error) ?? (isOver ? error : nil) { return .failed(last) }
       waits.append(wait)
       return .satisfied
     }
@@ -103,14 +109,19 @@ extension PatientCondition {
 }
 
 extension OperationCondition {
-  // Types are compared first, as in `compoundParts`.
-  private static var isPatient: Bool { self == Gate.self || self == WaitingCondition.self }
-
   /// The condition as a condition that waits; nil for all others.
-  var patient: (any PatientCondition)? { Self.isPatient ? self as? any PatientCondition : nil }
+  var patient: (any PatientCondition)? {
+    // Types are compared first, as in `compoundParts`.
+    guard
+      Self.self == Gate.self || Self.self == WaitingCondition.self
+        || Self.self == CircuitClosed.self
+    else { return nil }
+    if let closed = self as? CircuitClosed, !closed.waits { return nil }
+    return self as? any PatientCondition
+  }
 
   /// A Boolean value that indicates whether the condition, or a part of it, waits instead of failing.
-  var mayWait: Bool { Self.isPatient || compoundParts?.patients.isEmpty == false }
+  var mayWait: Bool { patient != nil || compoundParts?.patients.isEmpty == false }
 
   /// The parts of the condition that wait, or the condition itself.
   var patients: [any PatientCondition] { compoundParts?.patients ?? patient.map { [$0] } ?? [] }
@@ -120,27 +131,9 @@ extension OperationCondition {
 
 /// The changes of something that conditions read, and the operations that wait for the next change.
 final class ChangeSignal: Sendable {
-  /// The number of changes, and the end of the changes.
-  struct Look {
-    let version: UInt64
-    fileprivate let end: End?
-
-    /// Returns the error of an operation that would wait for a change which never comes; nil if there may be
-    /// more changes.
-    func refusal(of error: any Error) -> (any Error)? {
-      switch end {
-      case nil: nil
-      case .finished: error
-      case .failed(let failure): failure
-      }
-    }
-  }
-
-  /// The reason why there are no more changes.
-  enum End: Sendable {
-    case finished
-    case failed(any Error)
-  }
+  /// A closure that returns the error of an operation which would wait although there are no more changes, from
+  /// the error of its condition.
+  typealias End = @Sendable (any Error) -> any Error
 
   private struct State {
     var version: UInt64 = 0
@@ -150,7 +143,8 @@ final class ChangeSignal: Sendable {
 
   private let state = Locked(State())
 
-  var look: Look { state.withLock { Look(version: $0.version, end: $0.end) } }
+  /// The number of changes, and the end of the changes if there are no more.
+  var look: (version: UInt64, end: End?) { state.withLock { ($0.version, $0.end) } }
 
   /// A recorded change, to be announced while no lock is held.
   struct Change {
@@ -208,35 +202,31 @@ final class ChangeSignal: Sendable {
 
 /// A wait of an operation for a change of one of its conditions.
 struct ConditionWait: Sendable {
-  let name: String
+  private let condition: any PatientCondition
   let changes: ChangeSignal
   let version: UInt64
   let begin: Duration
-  /// The time at which the operation fails instead of waiting; nil for no limit.
-  let end: Duration?
   let error: any Error
-  private let words: (subject: String, remedy: String)
 
   init(_ condition: any PatientCondition, error: any Error, version: UInt64, begin: Duration) {
-    name = condition.name
+    self.condition = condition
     changes = condition.changes
     self.version = version
     self.begin = begin
-    end = condition.longestWait.map { begin.saturatingAdding($0) }
     self.error = error
-    words = condition.wordsOfWait
   }
 
-  /// The reason of the wait, for a picture.
-  var reason: String { "waits for \(words.subject): \(error.inOneLine)" }
+  /// The time at which the operation fails instead of waiting; nil for no limit.
+  var end: Duration? { condition.longestWait.map { begin.saturatingAdding($0) } }
 
-  /// The wait as a wait of the core.
-  var wait: Wait {
-    Wait(
+  /// The wait of an operation as a wait of the core.
+  func wait(of operation: AdvancedOperation) -> Wait {
+    let words = condition.wordsOfWait
+    return Wait(
       .change(
-        of: name,
+        of: condition.name,
         text: "waits for \(words.subject)",
-        reason: error.inOneLine,
+        reason: condition.reason(of: error, for: operation),
         isReasonError: !(error is Gate.Closed),
         remedy: words.remedy,
         since: begin
@@ -251,7 +241,7 @@ struct StartWait: Sendable {
   let waits: [ConditionWait]
   let begin: Duration
   private let wake: RemovableClosure<@Sendable (ChangeSignal) -> Void>
-  private let timer: OperationTimer?
+  private var timer: OperationTimer?
 
   /// Begins the wait; nil if a condition has changed since it was evaluated.
   ///
@@ -262,10 +252,12 @@ struct StartWait: Sendable {
   init?(_ waits: [ConditionWait], since begin: Duration, of operation: AdvancedOperation) {
     self.waits = waits
     self.begin = begin
-    wake = RemovableClosure { [weak operation] _ in operation?.reoffer() }
-    for (index, wait) in waits.enumerated()
-    where !wait.changes.wait(.removable(wake), after: wait.version) {
-      Self.remove(wake, from: waits[..<index])
+    let wake = RemovableClosure<@Sendable (ChangeSignal) -> Void> { [weak operation] _ in
+      operation?.reoffer()
+    }
+    self.wake = wake
+    guard waits.allSatisfy({ $0.changes.wait(.removable(wake), after: $0.version) }) else {
+      remove()
       return nil
     }
     timer = waits.compactMap(\.end).min().map { end in
@@ -276,13 +268,6 @@ struct StartWait: Sendable {
   /// Ends the wait.
   func remove() {
     timer?.cancel()
-    Self.remove(wake, from: waits[...])
-  }
-
-  private static func remove(
-    _ wake: RemovableClosure<@Sendable (ChangeSignal) -> Void>,
-    from waits: ArraySlice<ConditionWait>
-  ) {
     let closure = wake.take()
     for wait in waits { wait.changes.waitEnded() }
     withExtendedLifetime(closure) {}

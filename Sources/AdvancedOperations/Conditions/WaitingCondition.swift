@@ -4,30 +4,14 @@ public import CoreOperations
 ///
 /// Call ``OperationCondition/waiting(for:atMost:)-(Changes,_)`` to create one.
 public struct WaitingCondition: OperationCondition {
-  let condition: any OperationCondition
-  private let source: Source
-  let longestWait: Duration?
-
-  private enum Source: Sendable {
+  fileprivate enum Source: Sendable {
     case gate(Gate)
     case sequence(ChangeReader)
   }
 
-  fileprivate init(_ condition: any OperationCondition, _ gate: Gate, _ limit: Duration?) {
-    self.condition = condition
-    source = .gate(gate)
-    longestWait = limit
-  }
-
-  fileprivate init<Changes: AsyncSequence & Sendable>(
-    _ condition: any OperationCondition,
-    _ changes: Changes,
-    _ limit: Duration?
-  ) {
-    self.condition = condition
-    source = .sequence(ChangeReader(changes))
-    longestWait = limit
-  }
+  let condition: any OperationCondition
+  fileprivate let source: Source
+  let longestWait: Duration?
 
   /// The name of the condition that is evaluated.
   public var name: String { condition.name }
@@ -56,7 +40,7 @@ extension WaitingCondition: PatientCondition {
     }
   }
 
-  func answer(for operation: AdvancedOperation) -> PatientAnswer {
+  func answer(for operation: AdvancedOperation, isStarting: Bool) -> PatientAnswer {
     condition.immediateResult(for: operation).map { answer($0, operation) } ?? .unknown
   }
 
@@ -83,30 +67,29 @@ extension OperationCondition {
   /// upload.addCondition(online.waiting(for: monitor.changes, atMost: .seconds(600)))
   /// ```
   ///
-  /// - The elements of the sequence have no meaning. Each element means that the condition has to be evaluated
-  ///   again. A condition that skips the operation doesn't wait.
+  /// - The elements of the sequence have no meaning. A single task reads them for all operations with the returned
+  ///   condition, from the first wait on. If the sequence ends, operations fail with the error of this condition.
+  ///   If the sequence throws, they fail with its error.
   /// - If this condition is immediate, it is evaluated again when the operation starts. If it fails then, the
   ///   operation returns its slot and its claims, and waits again.
-  /// - If the sequence ends, operations don't wait, and fail with the error of this condition. If the sequence
-  ///   throws, they fail with its error.
-  /// - A single task reads the sequence for all operations with the returned condition. It begins when the condition
-  ///   fails for the first time, and evaluates the condition again when it has begun.
-  ///
-  /// For a ``CircuitClosed``, pass `waits: true` to its initializer instead.
+  /// - For a ``CircuitClosed``, pass `waits: true` to its initializer instead.
   ///
   /// - Parameters:
   ///   - changes: The changes, which the task reads until the condition is released.
-  ///   - limit: The longest time for which an operation waits, by the clock of its environment. If it is over,
-  ///     the operation fails with the error of this condition. With nil, there is no limit.
+  ///   - limit: The longest time for which an operation waits, by the clock of its environment; nil for no limit.
+  ///     If it is over, the operation fails with the error of this condition.
   /// - Returns: The condition that waits.
   public func waiting<Changes: AsyncSequence & Sendable>(
     for changes: Changes,
     atMost limit: Duration? = nil
-  ) -> WaitingCondition { WaitingCondition(self, changes, limit) }
+  ) -> WaitingCondition {
+    let source = WaitingCondition.Source.sequence(ChangeReader(changes))
+    return WaitingCondition(condition: self, source: source, longestWait: limit)
+  }
 
   /// Returns a condition that waits if this condition fails, and evaluates it again whenever a gate is changed.
   ///
-  /// Call ``Gate/lookAgain()`` if the condition may have changed. It doesn't matter whether the gate is open:
+  /// It doesn't matter whether the gate is open. If the gate refuses operations, they fail with its error.
   ///
   /// ```swift
   /// let power = Gate("power")
@@ -114,15 +97,12 @@ extension OperationCondition {
   /// powerStateDidChange = { power.lookAgain() }
   /// ```
   ///
-  /// If the gate refuses operations, they fail with its error instead of waiting.
-  ///
   /// - Parameters:
   ///   - gate: The gate that is notified of changes.
-  ///   - limit: The longest time for which an operation waits, by the clock of its environment. If it is over,
-  ///     the operation fails with the error of this condition. With nil, there is no limit.
+  ///   - limit: The longest time for which an operation waits; nil for no limit.
   /// - Returns: The condition that waits.
   public func waiting(for gate: Gate, atMost limit: Duration? = nil) -> WaitingCondition {
-    WaitingCondition(self, gate, limit)
+    WaitingCondition(condition: self, source: .gate(gate), longestWait: limit)
   }
 }
 
@@ -140,9 +120,9 @@ private final class ChangeReader: Sendable {
           // A change before this line may not be in the sequence.
           signal?.changed()
           while try await iterator.next(isolation: nil) != nil { signal?.changed() }
-          signal?.changed(end: .finished)
+          signal?.changed(end: { $0 })
         } catch {
-          signal?.changed(end: .failed(error))
+          signal?.changed(end: { _ in error })
         }
       }
     }

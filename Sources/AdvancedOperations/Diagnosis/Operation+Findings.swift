@@ -245,7 +245,7 @@ extension AdvancedOperation {
     return look.openConditions.flatMap { condition -> [Finding] in
       let changes = look.conditionWaits.isEmpty ? [] : condition.patients.map(\.changes)
       let waits = look.conditionWaits.filter { wait in changes.contains { $0 === wait.changes } }
-      if !waits.isEmpty { return waits.map { finding($0.wait, at: look.now) } }
+      if !waits.isEmpty { return waits.map { finding($0.wait(of: self), at: look.now) } }
       let name = condition.name
       let text = "waits for the answer of condition “\(name)”"
       let remedy = { (label: String) in "condition “\(name)” of \(label) has to answer" }

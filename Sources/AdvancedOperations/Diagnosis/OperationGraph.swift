@@ -136,8 +136,11 @@ extension Operation {
   /// reason of a suspension; nil if there is no such reason.
   package final var waitReason: String? {
     if isFinished || isExecuting || isCancelled { return nil }
-    if let waits = (self as? AdvancedOperation)?.conditionWaits, !waits.isEmpty {
-      return waits.map(\.reason).joined(separator: ", ")
+    if let advanced = self as? AdvancedOperation, case let waits = advanced.conditionWaits,
+      !waits.isEmpty
+    {
+      let texts = waits.map { finding($0.wait(of: advanced)).cause.text }
+      return texts.joined(separator: ", ")
     }
     return containingQueue?.suspensionReason.map { "suspended: \($0)" }
   }

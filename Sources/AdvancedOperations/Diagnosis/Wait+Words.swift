@@ -70,7 +70,13 @@ extension Operation {
       )
     case .change(let name, let text, let reason, let isReasonError, let remedy, let begin):
       let duration = max(now.saturatingSubtracting(begin), .zero)
-      var finding = finding(.gate, text, remedy: { _ in remedy }, for: duration, about: name)
+      var finding = finding(
+        .gate,
+        text,
+        remedy: remedy.map { remedy in { _ in remedy } },
+        for: duration,
+        about: name
+      )
       finding.isDurationShown = duration > .zero
       finding.ending = ": \(reason)"
       finding.isEndingError = isReasonError

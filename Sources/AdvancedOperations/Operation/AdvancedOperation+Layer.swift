@@ -176,7 +176,7 @@ extension AdvancedOperation: LayeredOperation {
   /// The waits for changes of conditions, of an operation that could start otherwise.
   private var conditionWaitsAtStart: [Wait] {
     let waits = withCore { $0.hasPatients ? $0.extra?.evaluation.startWait?.waits : nil }
-    return waits?.map(\.wait) ?? []
+    return waits?.map { $0.wait(of: self) } ?? []
   }
 
   /// Returns the wait for children that have not ended.

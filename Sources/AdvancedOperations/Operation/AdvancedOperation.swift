@@ -301,7 +301,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
       if !breakers.isEmpty { core.hasBreakers = true }
       if isPatient { core.hasPatients = true }
     }
-    for breaker in breakers { addObserver(breaker) }
+    for breaker in breakers {
+      addObserver(breaker)
+      if breaker.measuresTime { recordTimes() }
+    }
   }
 
   /// Calls a closure when the operation has ended, or immediately if it has ended already.

@@ -77,59 +77,79 @@ package struct RetryWindow: Sendable {
   package struct Rule: Sendable {
     let ratio: Double
     let minimum: Int
-    /// A tenth of the period.
-    let slice: Duration
+    let duration: Duration
 
     package init(ratio: Double, minimum: Int, duration: Duration) {
       self.ratio = ratio
       self.minimum = minimum
-      slice = max(duration / RetryWindow.sliceCount, Duration(attoseconds: 1))
+      self.duration = duration
     }
   }
 
-  private struct Slice {
-    let number: Int128
-    var firstAttempts = 0
-    var retries = 0
-  }
-
-  fileprivate static let sliceCount = 10
   private let rule: Rule
-  /// The slices with attempts, the oldest first.
-  private var slices: [Slice] = []
+  /// The first attempts, and the retries.
+  private var counts: RecentCounts
 
-  package init(_ rule: Rule) { self.rule = rule }
+  package init(_ rule: Rule) {
+    self.rule = rule
+    counts = RecentCounts(period: rule.duration)
+  }
 
   /// Counts the first attempt of an operation.
-  package mutating func firstAttempt(at now: Duration) {
-    changeSlice(at: now) { $0.firstAttempts += 1 }
-  }
+  package mutating func firstAttempt(at now: Duration) { counts.add(1, 0, at: now) }
 
   /// Spends a retry; returns false if there is none.
   package mutating func spend(at now: Duration) -> Bool {
-    forget(before: number(of: now))
-    let (earned, spent) = slices.reduce((0, 0)) { ($0.0 + $1.firstAttempts, $0.1 + $1.retries) }
+    let (earned, spent) = counts.sums(at: now)
     let allowed = Double(rule.minimum) + rule.ratio * Double(earned)
     guard Double(spent + 1) <= allowed else { return false }
-    changeSlice(at: now) { $0.retries += 1 }
+    counts.add(0, 1, at: now)
     return true
   }
 
   /// Returns a retry that was spent at a time and doesn't begin.
-  package mutating func giveBack(spentAt time: Duration) {
-    let number = number(of: time)
-    if let index = slices.lastIndex(where: { $0.number == number }) { slices[index].retries -= 1 }
+  package mutating func giveBack(spentAt time: Duration) { counts.takeBack(0, 1, at: time) }
+}
+
+/// The numbers of two kinds of events in the last period, which are counted in tenths of the period.
+struct RecentCounts: Sendable {
+  private struct Slice {
+    let number: Int128
+    var first = 0
+    var second = 0
   }
 
-  private func number(of time: Duration) -> Int128 { time.attoseconds / rule.slice.attoseconds }
+  private static let sliceCount = 10
+  /// A tenth of the period.
+  private let slice: Duration
+  /// The slices with events, the oldest first.
+  private var slices: [Slice] = []
 
-  private mutating func changeSlice(at now: Duration, _ change: (inout Slice) -> Void) {
+  init(period: Duration) { slice = max(period / Self.sliceCount, Duration(attoseconds: 1)) }
+
+  mutating func add(_ first: Int, _ second: Int, at now: Duration) {
     let number = number(of: now)
     forget(before: number)
     // A thread that read the clock earlier may arrive later.
     if slices.last.map({ $0.number < number }) ?? true { slices.append(Slice(number: number)) }
-    change(&slices[slices.count - 1])
+    slices[slices.count - 1].first += first
+    slices[slices.count - 1].second += second
   }
+
+  /// Subtracts events that were added at a time, unless they are forgotten.
+  mutating func takeBack(_ first: Int, _ second: Int, at time: Duration) {
+    let number = number(of: time)
+    guard let index = slices.lastIndex(where: { $0.number == number }) else { return }
+    slices[index].first -= first
+    slices[index].second -= second
+  }
+
+  mutating func sums(at now: Duration) -> (first: Int, second: Int) {
+    forget(before: number(of: now))
+    return slices.reduce((0, 0)) { ($0.0 + $1.first, $0.1 + $1.second) }
+  }
+
+  private func number(of time: Duration) -> Int128 { time.attoseconds / slice.attoseconds }
 
   private mutating func forget(before number: Int128) {
     slices.removeAll { $0.number <= number - Int128(Self.sliceCount) }

@@ -42,13 +42,8 @@ public struct RetryPolicy: Sendable {
   /// The duration of an attempt after which delays and numbers start again; nil for none.
   private(set) var stableDuration: Duration?
   /// The delay that a service asks for.
-  private var requestedDelay: RequestedDelay?
-
-  private struct RequestedDelay {
-    let key: String?
-    let limit: Duration
-    let delay: @Sendable (any Error) -> Duration?
-  }
+  private var requestedDelay:
+    (key: String?, limit: Duration, delay: @Sendable (any Error) -> Duration?)?
 
   /// Creates a policy from a closure.
   ///
@@ -336,7 +331,7 @@ public struct RetryPolicy: Sendable {
     _ delay: @escaping @Sendable (_ error: any Error) -> Duration?
   ) -> RetryPolicy {
     var policy = self
-    policy.requestedDelay = RequestedDelay(key: key, limit: max(limit, .zero), delay: delay)
+    policy.requestedDelay = (key, max(limit, .zero), delay)
     return policy
   }
 

@@ -48,7 +48,7 @@ package struct Wait: Sendable {
       text: String,
       reason: String,
       isReasonError: Bool,
-      remedy: String,
+      remedy: String?,
       since: Duration
     )
     /// The operation waits for its children to end.
