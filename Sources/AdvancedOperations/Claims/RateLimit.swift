@@ -108,12 +108,13 @@ public struct RateLimit: OperationClaim {
     _ cost: Int,
     _ whenBusy: WhenBusy
   ) {
-    guard count >= 1, cost >= 1, duration > .zero else {
+    guard count >= 1, duration > .zero else {
       trap(
-        "RateLimit “\(key)” was created with the count \(count) per \(duration) and the cost \(cost). "
-          + "Give a count and a cost of 1 or more, and a duration of more than zero."
+        "RateLimit “\(key)” was created with the count \(count) per \(duration). "
+          + "Give a count of 1 or more and a duration of more than zero."
       )
     }
+    if cost < 1 { trap("RateLimit “\(key)” was created with the cost \(cost). Give 1 or more.") }
     name = key
     let rate = RateBucket.Rate(count: count, duration: duration.clamped, isStrict: isStrict)
     requests = [ClaimRequest(.rate(key), .start([rate], cost: cost), whenBusy: whenBusy)]

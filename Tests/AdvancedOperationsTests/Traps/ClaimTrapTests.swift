@@ -135,6 +135,22 @@ import Testing
     try expectMessage("RateLimit “calls” was created with the count 1 per 0.0 seconds.", in: result)
   }
 
+  @Test func `a start that costs nothing traps`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = RateLimit("calls", 1, inAny: .seconds(1), cost: 0) }
+    try expectMessage("RateLimit “calls” was created with the cost 0. Give 1 or more.", in: result)
+  }
+
+  @Test func `a circuit that opens by a ratio of zero traps`() async throws {
+    let result = await #expect(
+      processExitsWith: .failure,
+      observing: [\.standardErrorContent]
+    ) { _ = CircuitBreaker("api", failureRatio: 0) }
+    try expectMessage("CircuitBreaker “api” was created with the ratio 0.0 of 20", in: result)
+  }
+
   @Test func `a circuit breaker that opens after no failure traps`() async throws {
     let result = await #expect(
       processExitsWith: .failure,
