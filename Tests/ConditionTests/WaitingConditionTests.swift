@@ -210,4 +210,47 @@ import Testing
     work.cancel()
     world.simulation.run()
   }
+
+  @Test func `a condition with a gate, or with a circuit, can't wait for other changes`()
+    async throws
+  {
+    let gate = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      _ = (Gate("network") && Immediate(always: .satisfied)).waiting(for: Gate("power"))
+    }
+    try expectMessage("waiting(for:atMost:) was called on “", in: gate)
+    let circuit = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let breaker = CircuitBreaker(failures: 1, cooldown: .seconds(60))
+      _ = CircuitClosed(breaker).waiting(for: Gate("power"))
+    }
+    try expectMessage("waiting(for:atMost:) was called on “circuit closed”, which", in: circuit)
+  }
+
+  private struct Restless: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let count: Counter
+    mutating func next() async -> Int? { count.add() }
+    func makeAsyncIterator() -> Self { self }
+  }
+
+  @Test func `a sequence that never suspends is left when the condition is released`() async throws
+  {
+    let count = Counter()
+    let queue = AdvancedOperationQueue()
+    do {
+      let work = ResultOperation {}
+      work.addCondition(
+        Immediate(always: .failed(Flaw(1))).waiting(for: Restless(count: count))
+      )
+      queue.addOperation(work)
+      while count.count < 10 { await Task.yield() }
+      work.cancel()
+      try? await work.untilFinished()
+    }
+    // The task ends: its count stands still at some time.
+    var last = -1
+    while last != count.count {
+      last = count.count
+      for _ in 0..<1_000 { await Task.yield() }
+    }
+    #expect(last >= 10)
+  }
 }

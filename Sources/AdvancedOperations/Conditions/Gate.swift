@@ -67,7 +67,7 @@ public final class Gate: OperationCondition {
   /// Opens the gate, so that all operations that wait for it continue.
   public func open() { change(to: .open) }
 
-  /// Closes the gate, so that operations wait for it.
+  /// Closes the gate, so that operations wait for it, or changes the reason of a closed gate.
   ///
   /// - Parameter reason: The reason, which explanations show.
   public func close(reason: String = "") { change(to: .closed(reason: reason)) }

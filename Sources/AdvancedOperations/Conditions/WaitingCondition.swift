@@ -13,6 +13,28 @@ public struct WaitingCondition: OperationCondition {
   fileprivate let source: Source
   let longestWait: Duration?
 
+  fileprivate init(
+    _ condition: any OperationCondition,
+    _ source: Source,
+    atMost limit: Duration?
+  ) {
+    if !condition.patients.isEmpty {
+      trap(
+        "waiting(for:atMost:) was called on “\(condition.name)”, which contains a gate or a condition that "
+          + "waits. Attach each of them as a separate condition: an operation waits for all its conditions."
+      )
+    }
+    if !condition.breakers.isEmpty {
+      trap(
+        "waiting(for:atMost:) was called on “\(condition.name)”, which contains a CircuitClosed. Attach "
+          + "CircuitClosed as a separate condition, and pass waits: true to its initializer."
+      )
+    }
+    self.condition = condition
+    self.source = source
+    longestWait = limit
+  }
+
   /// The name of the condition that is evaluated.
   public var name: String { condition.name }
 
@@ -79,12 +101,14 @@ extension OperationCondition {
   ///   - limit: The longest time for which an operation waits, by the clock of its environment; nil for no limit.
   ///     If it is over, the operation fails with the error of this condition.
   /// - Returns: The condition that waits.
+  /// - Precondition: The condition contains no ``Gate``, no condition that waits and no ``CircuitClosed``. Attach
+  ///   these as separate conditions.
   public func waiting<Changes: AsyncSequence & Sendable>(
     for changes: Changes,
     atMost limit: Duration? = nil
   ) -> WaitingCondition {
     let source = WaitingCondition.Source.sequence(ChangeReader(changes))
-    return WaitingCondition(condition: self, source: source, longestWait: limit)
+    return WaitingCondition(self, source, atMost: limit)
   }
 
   /// Returns a condition that waits if this condition fails, and evaluates it again whenever a gate is changed.
@@ -101,8 +125,10 @@ extension OperationCondition {
   ///   - gate: The gate that is notified of changes.
   ///   - limit: The longest time for which an operation waits; nil for no limit.
   /// - Returns: The condition that waits.
+  /// - Precondition: The condition contains no ``Gate``, no condition that waits and no ``CircuitClosed``. Attach
+  ///   these as separate conditions.
   public func waiting(for gate: Gate, atMost limit: Duration? = nil) -> WaitingCondition {
-    WaitingCondition(condition: self, source: .gate(gate), longestWait: limit)
+    WaitingCondition(self, .gate(gate), atMost: limit)
   }
 }
 
@@ -119,7 +145,10 @@ private final class ChangeReader: Sendable {
           var iterator = changes.makeAsyncIterator()
           // A change before this line may not be in the sequence.
           signal?.changed()
-          while try await iterator.next(isolation: nil) != nil { signal?.changed() }
+          // A sequence that never suspends may ignore the cancel.
+          while !Task.isCancelled, try await iterator.next(isolation: nil) != nil {
+            signal?.changed()
+          }
           signal?.changed(end: { $0 })
         } catch {
           signal?.changed(end: { _ in error })
