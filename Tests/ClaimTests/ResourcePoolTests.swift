@@ -144,7 +144,7 @@ import Testing
     #expect(work.kind == .failed)
     #expect(work.claimError == .exceedsCapacity(needed: 3, capacity: 2))
     #expect(
-      "\(work.errors[0])" == "condition “pool”: The pool has 2 units, and 3 are needed."
+      "\(work.errors[0])" == "condition “pool”: 3 units are needed, and there are 2 in all."
     )
     #expect(!holder.isCancelled)
     world.finishAll([holder])

@@ -113,7 +113,7 @@ public enum OperationClaimError: Error, Hashable, CustomStringConvertible {
         : "The claim is held by \(holders.map(\.name).joined(separator: ", "))."
     case .preempted(let label): "Operation “\(label)” took over the claim."
     case .exceedsCapacity(let needed, let capacity):
-      "The pool has \(capacity) units, and \(needed) are needed."
+      "\(needed) units are needed, and there are \(capacity) in all."
     case .rateExceeded(let count, let duration):
       "The rate of \(counted(count, "start")) per \(duration.readable) doesn't allow a start now."
     }

@@ -323,7 +323,8 @@ public struct RetryPolicy: Sendable {
   ///   - limit: The longest delay. A longer delay is shortened, because a wrong answer of the service would stop
   ///     all operations.
   ///   - delay: A closure that gets a root cause of the attempt's failure, as that of ``when(_:)`` does. It
-  ///     returns the delay that the service asks for, or nil. A negative delay counts as zero.
+  ///     returns the delay that the service asks for, or nil for the delay of the policy. With zero or a
+  ///     negative delay, the next attempt begins immediately. Of several calls of this method, the last applies.
   /// - Returns: The changed policy.
   public func retryAfter(
     holding key: String? = nil,

@@ -40,7 +40,7 @@ import WorkflowDocument
       Workflow([step], resources: ["memory": ResourceAmount(4)]),
       in: try folder.run()
     )
-    #expect(try run.end().failures == "a: ‘memory’: The pool has 4 units, and 5 are needed")
+    #expect(try run.end().failures == "a: ‘memory’: 5 units are needed, and there are 4 in all")
   }
 
   @Test func `A resource that the workflow doesn't have keeps the run from beginning`() throws {
