@@ -43,8 +43,7 @@ private nonisolated func word(_ kind: OperationExplanation.Cause.Kind) -> String
   switch kind {
   case .cycle, .finishNotCalled, .notEnqueued, .suspended, .notReady, .limit, .barrier, .claim,
     .condition, .journal, .prerequisite, .dependency, .group, .children, .awaiting, .retry,
-    .mainThread,
-    .worker, .executing, .finishing, .finished:
+    .mainThread, .gate, .worker, .executing, .finishing, .finished:
     "known"
   @unknown default: "later"
   }
