@@ -301,4 +301,44 @@ import Testing
     #expect(text?.contains("delay") == false && text?.contains("retry") == false, "\(text ?? "")")
     world.simulation.run()
   }
+
+  @Test func `a watch measures an attempt, and not the attempts and delays before`() {
+    let world = World()
+    let clock = world.simulation.environment.clock
+    let upload = ResultOperation<Void>(
+      name: "upload",
+      retry: .constant(.seconds(300)).attempts(10)
+    ) {
+      try await clock.sleep(for: .seconds(20))
+      throw Secret()
+    }
+    world.queue.addOperation(upload)
+    var causes = StuckCauses(limit: .seconds(60))
+    for _ in 0..<250 {
+      world.simulation.advance(by: .seconds(10))
+      let report = OperationReport(of: [world.queue], showsErrors: false)
+      #expect(report.text(ofDue: &causes, at: clock.now) == nil)
+    }
+    world.simulation.run()
+  }
+
+  @Test(arguments: [false, true])
+  func `a completion block that doesn't return is a root cause`(isPlain: Bool) async {
+    let queue = AdvancedOperationQueue(name: "main")
+    let (begun, goOn) = (Latch(), Latch())
+    let work: Operation = isPlain ? BlockOperation {} : ResultOperation {}
+    work.name = "work"
+    work.completionBlock = {
+      begun.open()
+      goOn.pass()
+    }
+    queue.addOperation(work)
+    await begun.opened()
+    let lines = Self.report(of: queue).split(separator: "\n")
+    #expect(lines.count == 5 && lines[0] == "1 operation in 1 queue", "\(lines)")
+    #expect(lines[1].hasSuffix("; its completion block has not returned"), "\(lines)")
+    #expect(lines[3] == "queue “main”: 1 operation")
+    goOn.open()
+    try? await queue.untilAllOperationsAreFinished()
+  }
 }

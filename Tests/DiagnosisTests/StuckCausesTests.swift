@@ -62,6 +62,18 @@ import Testing
     for hour in 0..<3 { #expect(stuck.seen([delay], at: .seconds(3_600 * hour)) == [nil]) }
   }
 
+  @Test func `an operation that executes, and awaits others in between, keeps its age`() {
+    var stuck = StuckCauses(limit: .seconds(10))
+    let object = Object()
+    let times = (0...80).filter { second in
+      // In each second time, the operation awaits another one.
+      let sightings =
+        second.isMultiple(of: 2) ? [Self.sighting(of: object, for: .seconds(second))] : []
+      return stuck.seen(sightings, at: .seconds(second)).contains { $0 != nil }
+    }
+    #expect(times == [10, 20, 40, 80])
+  }
+
   @Test func `another kind of cause of the same object is another cause`() {
     var stuck = StuckCauses(limit: .seconds(10))
     let object = Object()

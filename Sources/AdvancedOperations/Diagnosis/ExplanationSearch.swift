@@ -16,6 +16,8 @@ struct Finding {
   let remedy: ((String) -> String)?
   var duration: Duration?
   var isDurationShown = true
+  /// The duration of the current attempt; nil if the operation makes only one.
+  var activeDuration: Duration?
   let requirement: String?
   var error: (any Error)?
   /// The end of the text, after the duration.
@@ -164,13 +166,27 @@ struct ExplanationSearch {
 
   /// Examines operations, and all operations for which they wait.
   ///
+  /// - Parameters:
+  ///   - starts: The operations.
+  ///   - completing: The operations that have finished, and whose completion blocks haven't returned.
+  ///   - showsErrors: Whether texts contain the texts of errors.
   /// - Complexity: O(v + e), v the number of operations that are reached and e the number of their waits.
-  init(from starts: [Operation], showsErrors: Bool = true) {
+  init(
+    from starts: [Operation],
+    completing: Set<ObjectIdentifier> = [],
+    showsErrors: Bool = true
+  ) {
     for operation in starts { _ = place(operation, parent: nil) }
     var index = 0
     while index < nodes.count {
       var findings = nodes[index].operation.findings()
       if !showsErrors { findings = findings.map(\.withoutErrors) }
+      if completing.contains(ObjectIdentifier(nodes[index].operation)) {
+        for number in findings.indices where findings[number].isOver {
+          findings[number].isOver = false
+          findings[number].ending += "; its completion block has not returned"
+        }
+      }
       nodes[index].findings = findings
       for (number, finding) in findings.enumerated() {
         for operation in finding.next {
@@ -312,7 +328,9 @@ struct ExplanationSearch {
     let oldest = ages.compactMap(\.self).max() ?? .zero
     let losses = zip(counts, ages).map { Double($0) * (($1 ?? oldest) / .seconds(1)) }
     // An operation that waits for a thread of the pool is a victim of operations that block the threads.
-    let isVictim = firsts.map { $0.kind == .worker ? 1 : 0 }
+    let isVictim = firsts.map { finding in
+      finding.kind == .worker && finding.operation.homeQueue?.runsOnMainThread != true ? 1 : 0
+    }
     var order = groups.indices.sorted {
       (isVictim[$0], -losses[$0], -counts[$0], -ranks[$0], $0)
         < (isVictim[$1], -losses[$1], -counts[$1], -ranks[$1], $1)

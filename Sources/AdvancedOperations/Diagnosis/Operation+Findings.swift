@@ -18,7 +18,8 @@ extension Operation {
     if isFinished {
       var finding = finding(.finished, "has finished\(self.endInWords)")
       finding.wordsWithoutErrors = { self.isCancelled ? "has finished: cancelled" : "has finished" }
-      return [finding.ofEnd]
+      finding.isOver = true
+      return [finding]
     }
     let waits = currentWaits
     return waits.isEmpty ? [plainExecutingFinding] : waits.map { finding($0) }
@@ -91,6 +92,7 @@ extension AdvancedOperation {
     let conditionWaits: [ConditionWait]
     /// The time since the last progress; nil if it isn't measured.
     let idleTime: Duration?
+    let attemptBegin: Duration?
     let now: Duration
 
     /// The duration of an activity that began at a time; nil if the time isn't known.
@@ -114,6 +116,7 @@ extension AdvancedOperation {
           .filter { core.conditions.indices.contains($0) }.map { core.conditions[$0] },
         conditionWaits: core.hasPatients ? core.extra?.evaluation.waits ?? [] : [],
         idleTime: core.extra?.stallWatch?.idleTime(at: now),
+        attemptBegin: core.extra?.attemptBegin,
         now: now
       )
     }
@@ -124,15 +127,20 @@ extension AdvancedOperation {
     switch look.state {
     case .finished:
       let outcome = outcome
-      func findings(_ ending: String, next: [Operation] = []) -> [Finding] {
+      func findings(
+        _ ending: String,
+        isOver: Bool = false,
+        next: [Operation] = []
+      ) -> [Finding] {
         func text(_ end: String) -> String {
           "has finished\(remarkOfEnd): \(end)\(textOfSource)\(ending)"
         }
         var finding = finding(.finished, text(outcome?.inOneLine ?? "finished"), next: next)
         finding.wordsWithoutErrors = { text(outcome?.kind.rawValue ?? "finished") }
+        finding.isOver = isOver
         return [finding]
       }
-      if !look.machine.hasBody { return findings("").map { $0.ofEnd } }
+      if !look.machine.hasBody { return findings("", isOver: true) }
       if isUndoing { return findings("; what its children did is being undone") }
       return findings("; its body keeps running", next: childRunner?.openChildren ?? [])
     case .finishing:
@@ -200,6 +208,7 @@ extension AdvancedOperation {
       executing.ending += ", without progress for \(time.readable)"
     }
     executing.ending += textOfSlot
+    executing.activeDuration = look.duration(since: look.attemptBegin)
     return [executing]
   }
 
@@ -280,16 +289,6 @@ extension AdvancedOperation {
       }
       return [finding(wait, at: look.now, for: duration)]
     }
-  }
-}
-
-extension Finding {
-  /// The finding about an operation that has finished, and whose completion block may be running.
-  fileprivate var ofEnd: Self {
-    var finding = self
-    finding.isOver = !operation.runsCompletionBlock
-    if !finding.isOver { finding.ending += "; its completion block has not returned" }
-    return finding
   }
 }
 

@@ -8,7 +8,7 @@ struct OperationReport {
   /// The queues of the operations; a child belongs to the queue of its outermost group.
   private let queueCount: Int
   /// Of the members that wait alike, only the first is explained.
-  private let groups: [[Operation]]
+  private let groups: [MemberGroup]
   private let membersOfFirst: [ObjectIdentifier: [Operation]]
   private let search: ExplanationSearch
 
@@ -16,12 +16,21 @@ struct OperationReport {
   ///   number of their waits.
   init(of queues: [OperationQueue], showsErrors: Bool) {
     groups = queues.flatMap(\.membersByWait)
-    queueCount = Set(groups.map { $0[0].homeQueue.map { ObjectIdentifier($0) } }).count
+    queueCount = Set(groups.map { ObjectIdentifier(Self.queue(of: $0)) }).count
     membersOfFirst = Dictionary(
-      groups.filter { $0.count > 1 }.map { (ObjectIdentifier($0[0]), $0) },
+      groups.filter { $0.operations.count > 1 }.map { (ObjectIdentifier($0.first), $0.operations) },
       uniquingKeysWith: { first, _ in first }
     )
-    search = ExplanationSearch(from: groups.map { $0[0] }, showsErrors: showsErrors)
+    search = ExplanationSearch(
+      from: groups.map(\.first),
+      completing: Set(groups.filter(\.runsCompletionBlock).map { ObjectIdentifier($0.first) }),
+      showsErrors: showsErrors
+    )
+  }
+
+  /// The queue in which a group of members is listed.
+  private static func queue(of group: MemberGroup) -> OperationQueue {
+    group.first.homeQueue ?? group.queue
   }
 
   /// The operation and all operations that wait like it.
@@ -36,7 +45,7 @@ struct OperationReport {
   }
 
   var text: String {
-    let count = groups.reduce(0) { $0 + $1.count }
+    let count = groups.reduce(0) { $0 + $1.operations.count }
     let head = "\(counted(count, "operation")) in \(counted(queueCount, "queue"))"
     if groups.isEmpty {
       return head + "; queues that were created before the recording began aren't counted"
@@ -55,7 +64,7 @@ struct OperationReport {
   private func rootLines(
     _ select: ([StuckCauses.Sighting]) -> [Duration?]? = { _ in nil }
   ) -> [String] {
-    let firsts = groups.map { $0[0] }
+    let firsts = groups.map(\.first)
     let found = search.roots(
       limit: Self.limits.roots,
       counting: { members(of: $0).count },
@@ -90,8 +99,8 @@ struct OperationReport {
   private var kindLine: String {
     var counts: [OperationExplanation.Cause.Kind: Int] = [:]
     for group in groups {
-      guard let kind = search.kind(of: group[0]) else { continue }
-      counts[kind, default: 0] += group.count
+      guard let kind = search.kind(of: group.first) else { continue }
+      counts[kind, default: 0] += group.operations.count
     }
     let sorted = counts.sorted { (-$0.value, "\($0.key)") < (-$1.value, "\($1.key)") }
     return "causes: " + sorted.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
@@ -101,15 +110,15 @@ struct OperationReport {
   /// outermost group.
   private var queueLines: [String] {
     let queues = Dictionary(grouping: groups.indices) { index in
-      groups[index][0].homeQueue.map { ObjectIdentifier($0) }
+      ObjectIdentifier(Self.queue(of: groups[index]))
     }
-    let sorted = queues.values.map { ($0, $0.reduce(0) { $0 + groups[$1].count }) }
+    let sorted = queues.values.map { ($0, $0.reduce(0) { $0 + groups[$1].operations.count }) }
       .sorted { (-$0.1, $0.0[0]) < (-$1.1, $1.0[0]) }
     var lines: [String] = []
     for (indices, count) in sorted.prefix(Self.limits.queues) {
-      let firsts = indices.map { groups[$0][0] }
-      let queue = firsts[0].homeQueue
-      lines.append("\(queue?.heading ?? "started manually"): \(counted(count, "operation"))")
+      let firsts = indices.map { groups[$0].first }
+      let queue = Self.queue(of: groups[indices[0]])
+      lines.append("\(queue.heading): \(counted(count, "operation"))")
       let (causes, causeCount) = search.longestCauses(of: firsts, limit: Self.limits.causes)
       lines += causes.map { "  \(expanded($0).line(seenFrom: queue))" }
       let rest = causeCount - causes.count
@@ -131,6 +140,8 @@ extension [String] {
         if count == 600 { return text + "…" }
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: text += scalar.escaped(asASCII: true)
+        // Marks that change the direction of the text.
+        case .format where scalar.properties.isBidiControl: text += scalar.escaped(asASCII: true)
         default: text.unicodeScalars.append(scalar)
         }
       }

@@ -26,10 +26,13 @@ struct StuckCauses {
     let firstSeen: Duration
     var age = Duration.zero
     var next: Duration
+    var lastSeen: Duration
   }
 
   let limit: Duration
   private var entries: [Key: Entry] = [:]
+  /// The time at which causes were recorded last.
+  private var lastLook: Duration?
 
   init(limit: Duration) { self.limit = limit }
 
@@ -38,12 +41,20 @@ struct StuckCauses {
   /// - Returns: The age of each cause that is to be reported now; nil for the others.
   mutating func seen(_ sightings: [Sighting], at now: Duration) -> [Duration?] {
     let old = entries
-    entries = [:]
+    defer { lastLook = now }
+    // An operation that executes may wait for others in between, and continues with its age.
+    entries = old.filter { key, entry in
+      key.kind == .executing && entry.object != nil
+        && now - entry.lastSeen <= limit.saturatingMultiplied(by: 4)
+    }
     return sightings.map { sighting in
       if sighting.endsInTime { return nil }
       let key = Key(object: ObjectIdentifier(sighting.object), kind: sighting.kind)
-      let fresh = Entry(object: sighting.object, firstSeen: now, next: limit)
+      let fresh = Entry(object: sighting.object, firstSeen: now, next: limit, lastSeen: now)
       var entry = old[key].flatMap { $0.object === sighting.object ? $0 : nil } ?? fresh
+      // Without a known duration, a cause that was away is a new one.
+      if sighting.duration == nil, entry.lastSeen < lastLook ?? now { entry = fresh }
+      entry.lastSeen = now
       let age = sighting.duration ?? now - entry.firstSeen
       // The age is smaller than before, so the operation has begun another wait of this kind.
       if age < entry.age { entry = fresh }
@@ -60,7 +71,7 @@ extension StuckCauses.Sighting {
   init(_ finding: Finding) {
     object = finding.operation
     kind = finding.kind
-    duration = finding.duration
+    duration = finding.activeDuration ?? finding.duration
     endsInTime = finding.endsInTime
   }
 }

@@ -52,7 +52,9 @@ extension Operation {
         text(),
         remedy: { "isReady of \($0) has to turn true, and the change to be reported" }
       )
-    case .worker: return finding(.worker, text())
+    case .worker(let queue):
+      let remedy = { (_: String) in "the main thread has to be free" }
+      return finding(.worker, text(), remedy: queue.runsOnMainThread ? remedy : nil)
     case .mainThread(let label):
       let remedy = { (_: String) in "the main thread has to await \(label) instead of blocking" }
       return finding(.mainThread, text(), remedy: remedy)

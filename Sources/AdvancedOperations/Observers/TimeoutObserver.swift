@@ -67,7 +67,7 @@ public struct TimeoutObserver: OperationObserver {
   ///
   /// - An attempt of the operation begins.
   /// - ``AdvancedOperation/updateProgress(completed:total:)`` is called with other numbers than
-  ///   before. A report with the same numbers isn't progress.
+  ///   before in this attempt. A report with the same numbers isn't progress.
   /// - A child of the operation ends, or changes the progress of its group. The rounds of a
   ///   ``RetryOperation`` or ``RepeatOperation`` are children, too.
   ///

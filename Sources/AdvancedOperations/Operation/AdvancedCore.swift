@@ -141,6 +141,8 @@ final class AdvancedExtra {
   var breakers: [ObjectIdentifier] = []
   /// The number of the current attempt, or of the last attempt.
   var attempt = 1
+  /// The time at which the current attempt began; nil for the first attempt.
+  var attemptBegin: Duration?
   /// The last operation that was created to recover from a failure of this operation.
   weak var recovery: AdvancedOperation?
   /// A Boolean value that indicates whether another operation has recovered from a failure of this operation.

@@ -85,9 +85,13 @@ extension ResultOperation {
         return false
       }
       if isOver { return false }
-      withCore { $0.makeExtra().attempt = number }
+      let begin = environment.clock.now
+      withCore { core in
+        let extra = core.makeExtra()
+        (extra.attempt, extra.attemptBegin) = (number, begin)
+      }
       begins = true
-      run.attemptBegins(at: environment.clock.now)
+      run.attemptBegins(at: begin)
       noteProgress(ofNewAttempt: true)
       return true
     }

@@ -271,12 +271,6 @@ extension Operation {
   /// it, so that dependents weren't notified.
   package final var hasUnreportedEnd: Bool { isFinished && life.current.phase < .ended }
 
-  /// A Boolean value that indicates whether the operation has finished in a queue, and its completion block
-  /// hasn't returned.
-  package final var runsCompletionBlock: Bool {
-    scheduler?.state.withLock { $0[Member(self), .hasCompletion] } ?? false
-  }
-
   /// A Boolean value that indicates whether other operations depend on the operation, or wait for its end.
   package final var hasDependents: Bool {
     withLinks { !$0.dependents.isEmpty || $0.extra?.waiters.isEmpty == false }

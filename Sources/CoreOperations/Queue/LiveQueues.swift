@@ -57,24 +57,42 @@ package enum LiveQueues {
   }
 }
 
+/// Members of a queue that all wait for a slot, that all wait behind the same barrier, or a single other member.
+package struct MemberGroup {
+  package let queue: OperationQueue
+  package fileprivate(set) var operations: [Operation]
+  /// Whether the operation has finished, and its completion block hasn't returned.
+  package let runsCompletionBlock: Bool
+  package var first: Operation { operations[0] }
+}
+
 extension OperationQueue {
-  /// The members in groups, whose operations all wait for a slot or all wait behind the same barrier.
-  ///
-  /// Every other member is a separate group.
+  package final var runsOnMainThread: Bool { scheduler.runsOnMainThread }
+
+  /// The members in groups, without members that have finished and only leave the queue.
   ///
   /// A single explanation per group is enough, because it lists all operations that are in the way.
   ///
   /// - Complexity: O(n), n the number of members.
-  package final var membersByWait: [[Operation]] { scheduler.state.withLock { $0.membersByWait() } }
+  package final var membersByWait: [MemberGroup] {
+    scheduler.state.withLock { $0.membersByWait(of: self) }
+  }
 }
 
 extension SchedulerState {
-  fileprivate mutating func membersByWait() -> [[Operation]] {
+  fileprivate mutating func membersByWait(of queue: OperationQueue) -> [MemberGroup] {
     closuresBecomeOperations()
-    var groups: [[Operation]] = []
+    var groups: [MemberGroup] = []
     var places: [Int: Int] = [:]
     for operation in members.operations {
       let member = Member(operation)
+      let isCompleting = self[member, .hasCompletion]
+      if self[member].isFinished, !isCompleting, !self[member, .isHeldUntilIdle] { continue }
+      let group = MemberGroup(
+        queue: queue,
+        operations: [operation],
+        runsCompletionBlock: isCompleting
+      )
       let inFront: Int? =
         switch self[member].placement {
         case .behindBarrier: barriersInFront(of: member)
@@ -87,14 +105,14 @@ extension SchedulerState {
       // Only a member that hasn't begun waits for nothing else.
       guard let inFront, !self[member, .isPaused], !self[member, .leavesAhead], !member.isCancelled
       else {
-        groups.append([operation])
+        groups.append(group)
         continue
       }
       if let place = places[inFront] {
-        groups[place].append(operation)
+        groups[place].operations.append(operation)
       } else {
         places[inFront] = groups.count
-        groups.append([operation])
+        groups.append(group)
       }
     }
     return groups

@@ -59,7 +59,7 @@ import Testing
   }
 
   private static func names(_ queue: OperationQueue) -> [[String]] {
-    queue.membersByWait.map { $0.map { $0.name ?? "" } }
+    queue.membersByWait.map { $0.operations.map { $0.name ?? "" } }
   }
 
   @Test func `members that wait for a slot, or behind the same barrier, are together`() async throws
