@@ -6,10 +6,11 @@ extension AdvancedOperation {
   /// Adds a claim, which the operation holds while it runs.
   ///
   /// All claims of the operation are acquired in one step together with the slot, and released in one step.
+  /// If the operation is cancelled, the claim is recorded and never acquired.
   ///
   /// - Parameter claim: The claim. The method reads its name and its requests, and doesn't retain the claim.
-  /// - Precondition: The operation isn't enqueued and hasn't started, or is cancelled. A cancelled operation
-  ///   records the claim and never acquires it. A pool belongs to the domain of the operation's environment.
+  /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled. If the claim is for
+  ///   units of a pool, the pool must belong to the domain of the operation's environment.
   public final func addClaim(_ claim: any OperationClaim) {
     let (name, requests) = (claim.name, claim.requests)
     var foreign: ResourcePool?

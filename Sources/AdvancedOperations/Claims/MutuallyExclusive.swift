@@ -12,9 +12,9 @@
 /// they do by default. If a group holds a category, its children enter the category one at a time; see
 /// ``OperationClaim``.
 ///
-/// **Different limits.** A limit is the number of operations of the category that may run while this
-/// operation runs, including itself. If operations of a category have different limits, the strictest limit
-/// decides. An operation doesn't start if its start would exceed its own limit or the limit of a running
+/// **Different limits.** The limit of an operation is the number of operations of the category that may run
+/// while this operation runs, this operation included. If operations of a category have different limits, the
+/// lowest limit applies. An operation doesn't start if its start would exceed its own limit or the limit of a running
 /// operation. An operation with the limit 1 therefore never runs next to another operation of its category.
 /// With different limits, a category works as a readers-writer lock:
 ///
@@ -35,9 +35,10 @@ public struct MutuallyExclusive<Category>: OperationClaim {
   /// Creates a claim for a category that is a type.
   ///
   /// - Parameters:
-  ///   - limit: The number of operations of the category that may run while this operation runs, including
-  ///     itself. If limits differ, the strictest decides.
-  ///   - whenBusy: The behavior of the operation if so many operations run already.
+  ///   - limit: The number of operations of the category that may run while this operation runs, this
+  ///     operation included. The operation doesn't start either if its start would exceed the limit of a
+  ///     running operation of the category.
+  ///   - whenBusy: The behavior of the operation if it can't start because of a limit.
   /// - Precondition: The limit is at least 1.
   public init(limit: Int = 1, whenBusy: WhenBusy = .wait) {
     self.init(
@@ -61,10 +62,11 @@ extension MutuallyExclusive where Category == String {
   /// Creates a claim for a category that is a name.
   ///
   /// - Parameters:
-  ///   - name: The name of the category. Operations with equal names exclude each other.
-  ///   - limit: The number of operations of the category that may run while this operation runs, including
-  ///     itself. If limits differ, the strictest decides.
-  ///   - whenBusy: The behavior of the operation if so many operations run already.
+  ///   - name: The name of the category. Claims with equal names are for the same category.
+  ///   - limit: The number of operations of the category that may run while this operation runs, this
+  ///     operation included. The operation doesn't start either if its start would exceed the limit of a
+  ///     running operation of the category.
+  ///   - whenBusy: The behavior of the operation if it can't start because of a limit.
   /// - Precondition: The limit is at least 1.
   public init(_ name: String, limit: Int = 1, whenBusy: WhenBusy = .wait) {
     self.init(name: name, .name(name), limit: limit, whenBusy: whenBusy)

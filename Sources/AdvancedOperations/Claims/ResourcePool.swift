@@ -91,9 +91,10 @@ public struct ResourceUnits: OperationClaim {
   ///   - pool: The pool that has the units.
   ///   - whenBusy: The behavior of the operation if there aren't enough free units. With
   ///     ``WhenBusy/cancelHolder``, all operations that hold units are cancelled.
-  /// - Precondition: The count isn't negative. The operation's environment has the domain of the pool. The
-  ///   domain is checked when the claim is attached, if the operation already has an environment (see
-  ///   ``AdvancedOperation/environment``). Otherwise, it is checked when the operation gets its environment.
+  /// - Precondition: The count isn't negative. The environment of an operation with this claim must have the
+  ///   domain of the pool. If the operation already has an environment (see ``AdvancedOperation/environment``),
+  ///   the domain is checked when the claim is attached. Otherwise, the domain is checked when the operation
+  ///   gets its environment.
   public init(_ count: Int, of pool: ResourcePool, whenBusy: WhenBusy = .wait) {
     guard count >= 0 else {
       trap("ResourceUnits of “\(pool.name)” were created with the count \(count). Give 0 or more.")

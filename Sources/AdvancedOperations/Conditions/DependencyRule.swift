@@ -274,9 +274,10 @@ extension AdvancedOperation {
   /// publish.addCondition(.allSucceeded)
   /// ```
   ///
+  /// If the operation is cancelled, the rule is recorded and never evaluated.
+  ///
   /// - Parameter rule: The rule, which is retained until the operation has finished.
-  /// - Precondition: The operation isn't enqueued and hasn't started, or is cancelled. A cancelled operation
-  ///   records the rule and never evaluates it.
+  /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled.
   public final func addCondition(_ rule: DependencyRule) {
     addCondition(rule as any OperationCondition)
   }

@@ -104,8 +104,9 @@ public struct OperationScope: Sendable {
   ///
   /// You may add more operations afterwards.
   ///
-  /// The reason is an error of each operation that it cuts short, and so of the scope, unless the closure
-  /// throws another error.
+  /// Each operation that ends because of this call has the reason as an error. When the closure has returned,
+  /// the scope throws an ``OperationFailure`` with the reason. If the closure throws an error, the scope
+  /// throws that error instead.
   ///
   /// ```swift
   /// scope.cancelAll(withError: QuotaExceeded())

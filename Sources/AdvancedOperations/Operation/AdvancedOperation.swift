@@ -283,11 +283,11 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   /// Adds a condition that must be satisfied before the operation executes.
   ///
   /// Conditions are evaluated when the dependencies have finished. All of them are evaluated at the same time
-  /// unless the ``conditionPolicy`` is ``ConditionPolicy/stopAtFirstFailure``.
+  /// unless the ``conditionPolicy`` is ``ConditionPolicy/stopAtFirstFailure``. The condition of a cancelled
+  /// operation is recorded and never evaluated.
   ///
   /// - Parameter condition: The condition, which is retained until the operation has finished.
-  /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled. The condition of
-  ///   a cancelled operation is recorded and never evaluated.
+  /// - Precondition: The operation hasn't been enqueued or started, unless it is cancelled.
   public final func addCondition(_ condition: any OperationCondition) {
     let breakers = condition.breakers
     let isPatient = condition.mayWait

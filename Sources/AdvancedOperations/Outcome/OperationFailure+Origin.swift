@@ -4,7 +4,8 @@ extension OperationFailure {
   /// The origin of an error, which consists of a path and a cause.
   ///
   /// The ``path`` leads from the operation that has the failure to the place of the error. The ``cause`` is
-  /// the event at the end of the path. All names are in the path.
+  /// the event at the end of the path. The path has the names of operations and conditions. A cause has no
+  /// names.
   ///
   /// ```swift
   /// let origin = OperationFailure.Origin.child("payment", .attempt(2, .timeout))
@@ -148,8 +149,8 @@ extension OperationFailure {
 
     /// The name and the tag of the operation in which the error happened.
     ///
-    /// The value is the last child, dependency or awaited operation of the path; nil for the operation
-    /// itself.
+    /// The value is the last child, dependency or awaited operation of the path. It is nil if the path contains
+    /// none of these, because the error then happened in the operation that has the failure.
     ///
     /// ```swift
     /// for cause in failure.rootCauses {

@@ -15,9 +15,8 @@ import CoreOperations
 /// Use it to repeat whole operations, including groups, with their conditions, claims and observers. To
 /// repeat one async body, `retry:` of ``ResultOperation`` costs less.
 ///
-/// If the attempts are instances of ``ResultOperation``, the retry operation is one as well. Its
-/// ``ResultOperation/value`` is the value of the attempt that succeeded, and you can use it with `then` and
-/// `after:`.
+/// If the closure returns a ``ResultOperation``, the ``ResultOperation/value`` of the retry operation is the
+/// value of the attempt that succeeded. You can use the value with `then` and `after:`.
 ///
 /// ```swift
 /// let page = RetryOperation(name: "page", retry: .immediate.attempts(3)) { attempt in
@@ -26,10 +25,11 @@ import CoreOperations
 /// let length = page.then { text in text.count }
 /// ```
 ///
-/// An attempt ends when its operation and all operations that it has produced are idle. The outcome of an
-/// attempt is the outcome of its operation alone:
+/// An attempt ends when its operation and all operations that it has produced have finished, and none of
+/// their code is running any more. The outcome of an attempt is the outcome of its operation alone:
 ///
-/// - An attempt that succeeds ends the retry operation without an error.
+/// - After an attempt that succeeds, no other attempt follows. The retry operation ends without an error,
+///   unless an operation that the attempt has produced failed.
 /// - A skipped attempt ends the retry operation as skipped if the closure returns a ``ResultOperation``.
 ///   Otherwise the retry operation ends without an error.
 /// - An attempt that fails, or that other code cancels, is a failed attempt. The policy gets its error, and
@@ -43,12 +43,13 @@ import CoreOperations
 /// ``OperationFailure/Origin/attempt(_:_:)``. Of many attempts, it keeps the errors of the first 8 and the
 /// last 8.
 ///
-/// If an operation that an attempt has produced fails, the attempt isn't repeated. Give the produced
-/// operation its own retry policy. Its failure is an error of the retry operation.
+/// If an operation that a successful attempt has produced fails, the attempt isn't repeated. Instead, the
+/// retry operation fails with the error of the produced operation. To repeat a produced operation, give it
+/// its own retry policy.
 ///
-/// Attempts take no slot of the retry operation's queue. The retry operation keeps its slot and its claims
-/// until it ends. If its policy is ``RetryPolicy/releasingSlot()``, it releases both after each failed
-/// attempt.
+/// Attempts take no slot of the retry operation's queue. By default, the retry operation keeps its slot and
+/// its claims until it ends. With ``RetryPolicy/releasingSlot()``, the retry operation releases both after
+/// each failed attempt, and acquires both again before the next attempt.
 ///
 /// The progress of an attempt is the progress of the retry operation. If the retry operation is cancelled,
 /// the current attempt is cancelled with the same reason, or the wait for the next attempt ends.

@@ -110,7 +110,9 @@ public struct ScheduleReport: Sendable, Hashable, CustomStringConvertible {
   public internal(set) var scheduleCount = 0
   /// The number of schedules that ended early, in a state from which everything had been explored.
   public internal(set) var prunedCount = 0
-  /// The number of random schedules, which run if there are too many to try all; some may be equal.
+  /// The number of schedules that were chosen at random, because there are too many schedules to try all.
+  ///
+  /// The same schedule may be chosen several times, and is then counted several times.
   public internal(set) var randomCount = 0
   /// Whether the depth-first search has tried all schedules.
   public internal(set) var isComplete = false

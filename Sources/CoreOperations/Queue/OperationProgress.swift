@@ -46,9 +46,10 @@ public struct OperationProgress: Sendable, Hashable {
 
 /// An object that reports the progress of a queue, counted in operations.
 ///
-/// The object counts the operations that were added and that have left the queue since the queue
-/// was last empty. If a total was set, the counts continue even if the queue becomes empty, until
-/// another total is set.
+/// The object has two counts: the number of operations that were added to the queue, and the number
+/// of operations that have left the queue. When an operation is added to an empty queue, both counts
+/// begin at 0 again. If you set a total, the counts continue even if the queue becomes empty, until
+/// you set another total.
 ///
 /// ```swift
 /// let progress = queue.progress

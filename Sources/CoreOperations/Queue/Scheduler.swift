@@ -59,7 +59,7 @@ package final class Scheduler: @unchecked Sendable {
   var memberCount: Int { state.withLock { $0.members.count + $0.closures.count } }
   var isSuspended: Bool { state.withLock { $0.isSuspended } }
   var limit: Int { state.withLock { $0.limit } }
-  /// The numbers of operations that were added and that have left since the queue was last empty.
+  /// The number of added operations and the number that have left, since the queue was last empty.
   var progress: (added: Int64, left: Int64) { state.withLock { ($0.addedCount, $0.leftCount) } }
 
   /// Notes that a total was set for the progress, or that it was reset.
