@@ -36,7 +36,7 @@ public struct MutuallyExclusive<Category>: OperationClaim {
   ///
   /// - Parameters:
   ///   - limit: The number of operations of the category that may run while this operation runs, this
-  ///     operation included. The operation doesn't start either if its start would exceed the limit of a
+  ///     operation included. The operation also can't start if its start would exceed the limit of a
   ///     running operation of the category.
   ///   - whenBusy: The behavior of the operation if it can't start because of a limit.
   /// - Precondition: The limit is at least 1.
@@ -64,7 +64,7 @@ extension MutuallyExclusive where Category == String {
   /// - Parameters:
   ///   - name: The name of the category. Claims with equal names are for the same category.
   ///   - limit: The number of operations of the category that may run while this operation runs, this
-  ///     operation included. The operation doesn't start either if its start would exceed the limit of a
+  ///     operation included. The operation also can't start if its start would exceed the limit of a
   ///     running operation of the category.
   ///   - whenBusy: The behavior of the operation if it can't start because of a limit.
   /// - Precondition: The limit is at least 1.

@@ -91,7 +91,7 @@ extension OperationCondition {
   ///
   /// - The elements of the sequence have no meaning. A single task reads them for all operations with the returned
   ///   condition, from the first wait on. If the sequence ends, operations fail with the error of this condition.
-  ///   If the sequence throws, they fail with its error.
+  ///   If the sequence throws, operations fail with the error of the sequence.
   /// - If this condition is immediate, it is evaluated again when the operation starts. If it fails then, the
   ///   operation returns its slot and its claims, and waits again.
   /// - For a ``CircuitClosed``, pass `waits: true` to its initializer instead.
@@ -99,7 +99,7 @@ extension OperationCondition {
   /// - Parameters:
   ///   - changes: The changes, which the task reads until the condition is released.
   ///   - limit: The longest time for which an operation waits, by the clock of its environment; nil for no limit.
-  ///     If it is over, the operation fails with the error of this condition.
+  ///     After this time, the operation fails with the error of this condition.
   /// - Returns: The condition that waits.
   /// - Precondition: The condition contains no ``Gate``, no condition that waits and no ``CircuitClosed``. Attach
   ///   these as separate conditions.
@@ -113,7 +113,8 @@ extension OperationCondition {
 
   /// Returns a condition that waits if this condition fails, and evaluates it again whenever a gate is changed.
   ///
-  /// It doesn't matter whether the gate is open. If the gate refuses operations, they fail with its error.
+  /// It doesn't matter whether the gate is open. If the gate refuses operations, they fail with the error of the
+  /// gate.
   ///
   /// ```swift
   /// let power = Gate("power")

@@ -63,7 +63,7 @@ public enum OperationDiagnostics {
   ///   - signal: A signal for which the program has no handler, such as `SIGUSR1`, `SIGUSR2` or `SIGINFO`.
   ///   - fileDescriptor: A descriptor that stays open; the standard error by default.
   /// - Precondition: A handler can be installed for the signal. The signal doesn't report a fault of the
-  ///   program, such as `SIGSEGV`. It isn't `SIGINT`, `SIGTERM`, `SIGPIPE` or `SIGCHLD`, because the process
+  ///   program, such as `SIGSEGV`. The signal isn't `SIGINT`, `SIGTERM`, `SIGPIPE` or `SIGCHLD`, because the process
   ///   and its libraries rely on the effects of these.
   public static func reportOn(signal: Int32, to fileDescriptor: Int32 = 2) {
     startRecording()

@@ -12,10 +12,10 @@ import CoreOperations
 ///
 /// The repeat operation ends after a number of rounds, when the closure returns no operation, when a round
 /// failed, or when it is cancelled. A round has ended when its operation and all operations that it has
-/// produced are idle. A skipped operation counts as a round. A round that failed or was cancelled by other
-/// code is the last round, as in a loop whose body throws. Its errors become errors of the repeat operation,
-/// with the origin ``OperationFailure/Origin/child(_:_:)``. To continue after such a round, set
-/// ``mapRoundErrors(_:)``.
+/// produced have finished, and none of their code is running any more. A skipped operation counts as a round.
+/// A round that failed or was cancelled by other code is the last round, as in a loop whose body throws. The
+/// errors of this round become errors of the repeat operation, with the origin
+/// ``OperationFailure/Origin/child(_:_:)``. To continue after such a round, set ``mapRoundErrors(_:)``.
 ///
 /// Two minimum times separate the rounds. If you pass both, both apply:
 ///

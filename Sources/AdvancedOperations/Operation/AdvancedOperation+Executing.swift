@@ -11,8 +11,8 @@ extension AdvancedOperation {
   ///
   /// The produced operation has a separate outcome. If it fails, that isn't an error of this operation, and
   /// the retry policy of this operation doesn't repeat an attempt. Give the produced operation a separate
-  /// retry policy instead. Its failure is an error of the operation that runs both, such as a group, a
-  /// ``RetryOperation`` or a ``RepeatOperation``.
+  /// retry policy instead. The failure of the produced operation is an error of the operation that runs both,
+  /// such as a group, a ``RetryOperation`` or a ``RepeatOperation``.
   ///
   /// - Parameter operation: An operation that isn't in a queue yet.
   /// - Throws: ``OperationProduceError`` unless this operation is in a queue, and is executing or notifying

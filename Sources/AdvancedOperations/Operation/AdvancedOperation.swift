@@ -180,8 +180,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// If the operation has already finished, the method does nothing.
   ///
-  /// - Precondition: An operation that hasn't finished isn't in a queue, and ``start()`` wasn't called for it
-  ///   before. Its dependencies have finished, unless it is cancelled.
+  /// - Precondition: The operation has finished, or it isn't in a queue and ``start()`` wasn't called for it
+  ///   before. The dependencies of the operation have finished, unless the operation is cancelled.
   public final override func start() {
     if wasStartedByQueue {
       takeTurn()
@@ -245,7 +245,8 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
 
   /// Blocks the thread until the operation has finished.
   ///
-  /// - Precondition: The caller isn't a callback of this operation, which would wait for itself.
+  /// - Precondition: The caller isn't a callback of this operation, because the operation would then wait for
+  ///   itself.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   public final override func waitUntilFinished() {
     if isDeliveredHere, !isFinished {

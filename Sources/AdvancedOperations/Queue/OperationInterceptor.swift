@@ -44,8 +44,8 @@ public struct OperationAttempt: Sendable {
   /// You may call this method in a child task, for example to end the attempt when another child task throws.
   ///
   /// - Throws: The error of the body or of an inner interceptor.
-  /// - Precondition: The interceptor calls this at most once for each attempt, and the call has returned
-  ///   before the interceptor returns. To run the body again, use a ``RetryPolicy``.
+  /// - Precondition: The interceptor calls this method at most once for each attempt, and returns after this
+  ///   call has returned. To run the body again, use a ``RetryPolicy``.
   public func run() async throws { try await body() }
 }
 

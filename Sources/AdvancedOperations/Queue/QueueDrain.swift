@@ -198,8 +198,8 @@ extension AdvancedOperationQueue {
   ///   for no limit. Without a time limit, the drain of a queue that is suspended, or whose concurrency limit
   ///   is 0, waits until you change that.
   /// - Returns: A report about the outcomes of the operations.
-  /// - Precondition: The caller isn't an operation that is in the queue, or that an operation in the queue
-  ///   waits for.
+  /// - Precondition: The caller isn't an operation of the queue. Nor is the caller an operation for which an
+  ///   operation of the queue waits.
   @discardableResult
   public final func drain(within limit: Duration? = nil) async -> OperationDrainReport {
     guard let wait = try? OwnWaits.begin(for: .queue(self)) else {

@@ -23,9 +23,10 @@ public import CoreOperations
 ///   of the cancelled operation is running any more. Therefore the bodies of a key never overlap.
 /// - *Failures*: A failure reaches all callers who waited. The next call creates a new operation. Nothing is
 ///   stored: neither values nor failures.
-/// - *Priority*: The operation and its new predecessors have the queue priority of the calling task with the
-///   highest task priority, and the priority changes when callers come and go. An operation to which `make`
-///   gives another priority than ``Operation/QueuePriority/normal`` keeps that priority.
+/// - *Priority*: The calling task with the highest task priority determines the queue priority of the
+///   operation. The priority changes when callers come and go. It also applies to predecessors that are
+///   added to the queue together with the operation. An operation to which `make` gives another priority
+///   than ``Operation/QueuePriority/normal`` keeps that priority.
 /// - *Task-locals*: The body has the task-locals and the task priority of the caller whose call created the
 ///   operation.
 ///

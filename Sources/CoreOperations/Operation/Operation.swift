@@ -140,8 +140,8 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// An override doesn't call `super`. It checks ``isCancelled`` first, and sets its own
   /// `isExecuting` and `isFinished`.
   ///
-  /// - Precondition: If you call the method yourself, the operation isn't in a queue, isn't
-  ///   executing, and is ready or cancelled.
+  /// - Precondition: If you call the method yourself, the operation isn't in a queue and isn't
+  ///   executing. The operation is also ready or cancelled.
   open func start() {
     let isManual = life.current.phase == .created
     let isReadyManually = !isManual || isReady
