@@ -34,8 +34,9 @@ import CoreOperations
 /// ResultOperation<Int>? in … }`.
 ///
 /// Rounds take no slot of the queue that the repeat operation is in. The repeat operation keeps its own slot
-/// and its claims until it ends. Its progress is the number of rounds that have ended, if you set a number of
-/// rounds. Cancelling it cancels the current round with the same reason, or ends the wait for the next round.
+/// and its claims until it ends. If you set a number of rounds, the progress of the repeat operation is the
+/// number of rounds that have ended. If the repeat operation is cancelled, the current round is cancelled with
+/// the same reason, or the wait for the next round ends.
 public final class RepeatOperation<Output: Sendable>: ResultOperation<Output>, @unchecked Sendable {
   // Sendable: `hook` has a lock, and the other properties are immutable.
   private typealias Make = @Sendable (_ round: Int) -> MadeOperation<Output>?

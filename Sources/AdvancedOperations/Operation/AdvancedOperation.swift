@@ -176,7 +176,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// Otherwise the method returns immediately, and the package retains the operation until it has finished.
   /// The operation evaluates its conditions, acquires its claims, and runs on the executor of its
-  /// ``environment``. It needs no slot, because it isn't in a queue of your program.
+  /// ``environment``. The operation needs no slot, because it isn't in a queue of your program.
   ///
   /// If the operation has already finished, the method does nothing.
   ///

@@ -9,8 +9,8 @@ public import CoreOperations
 /// ```
 ///
 /// Advanced operations work in every ``/CoreOperations/OperationQueue``. An advanced queue also notifies its
-/// delegate about its advanced operations, and attaches observers of the queue to them. It can have an
-/// environment other than the default environment.
+/// delegate about its advanced operations, and attaches observers of the queue to them. An advanced queue can
+/// have an environment other than the default environment.
 ///
 /// Prefer an observer or an interceptor to a subclass that overrides `addOperation(_:)`. Observers and
 /// interceptors are also attached to operations that groups and conditions add.

@@ -322,7 +322,7 @@ public struct RetryPolicy: Sendable {
   ///   - key: The key of the rate to hold; nil to delay only this operation.
   ///   - limit: The longest delay. A longer delay is shortened, because a wrong answer of the service would stop
   ///     all operations.
-  ///   - delay: A closure that gets a root cause of the attempt's failure, as that of ``when(_:)`` does. It
+  ///   - delay: A closure that gets a root cause of the attempt's failure, like the closure of ``when(_:)``. It
   ///     returns the delay that the service asks for, or nil for the delay of the policy. With zero or a
   ///     negative delay, the next attempt begins immediately. Of several calls of this method, the last applies.
   /// - Returns: The changed policy.

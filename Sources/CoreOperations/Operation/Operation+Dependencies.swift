@@ -4,7 +4,7 @@ extension Operation {
   ///
   /// The method calls ``addDependency(_:)`` for each operation, in order. If this operation is
   /// already in a queue and has no other dependencies, it may start before all dependencies are
-  /// added. It does so if the dependencies that were added first have finished.
+  /// added. This happens if the dependencies that were added first have finished.
   ///
   /// ```swift
   /// let merge = BlockOperation { mergeAll() }
