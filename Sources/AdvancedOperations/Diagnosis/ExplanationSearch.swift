@@ -22,7 +22,7 @@ struct Finding {
   var error: (any Error)?
   /// The end of the text, after the duration.
   var ending = ""
-  /// Whether the operation has finished and nothing of it goes on.
+  /// Whether the operation has finished and no part of it is running.
   var isOver = false
   /// The words with which equal causes of several operations are found; nil for the text.
   var commonWords: String?

@@ -57,7 +57,7 @@ import Testing
     } prepare: { workflow in
       display.observe(workflow.steps)
     }
-    let notices = written.texts.filter { $0.contains("again in") }
+    let notices = written.texts.filter { $0.contains("is retried in") }
     let beginning = "“download” failed and is retried in 1.0 seconds: The server did not send "
     #expect(notices.count == 1)
     #expect(notices.first?.hasPrefix(beginning) == true)

@@ -104,8 +104,8 @@ import Testing
     ("A=1\nB\n", "The ‘env-file’ .env can't be read: line 2: it is not ‘NAME=VALUE’"),
     (
       "\u{FEFF}A = 1\nexport\tB=2\nC=\"a\"b\n",
-      "The ‘env-file’ .env can't be read: line 3: something stands "
-        + "behind its closing quotation mark"
+      "The ‘env-file’ .env can't be read: line 3: there is text "
+        + "after its closing quotation mark"
     ),
     ("A=\"\\\"\n", "The ‘env-file’ .env can't be read: line 1: its quotation mark is never closed"),
     (
