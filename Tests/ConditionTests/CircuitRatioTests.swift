@@ -45,7 +45,7 @@ import Testing
     #expect(breaker.state == .closed)
   }
 
-  @Test(arguments: Effort.seeds(50))
+  @Test(arguments: Effort.seeds(5))
   func `a service that fails at random opens the circuit soon at 60 %, and seldom at 20 %`(
     seed: UInt64
   ) {
@@ -67,7 +67,7 @@ import Testing
     let breaker = CircuitBreaker(failures: 1)
     let soon = (0..<100).count { _ in opening(0.6, 20) != nil }
     #expect(soon > 70)
-    let seldom = (0..<20).count { _ in opening(0.2, Effort.size(100_000)) != nil }
+    let seldom = (0..<20).count { _ in opening(0.2, Effort.size(5_000)) != nil }
     #expect(seldom <= 1)
   }
 
