@@ -157,7 +157,8 @@ package struct RateBucket: Sendable {
         .quotientAndRemainder(dividingBy: Int128(count))
       let (product, isOver) = interval.attoseconds.multipliedReportingOverflow(by: Int128(cost))
       let (sum, isTooLong) = product.addingReportingOverflow(whole)
-      return isOver || isTooLong ? (Level.never, 0) : (Duration(attoseconds: sum), Int(rest))
+      return isOver || isTooLong
+        ? (Level.never, 0) : (Duration(attoseconds: sum), Int(clamping: rest))
     }
   }
 

@@ -77,8 +77,10 @@ public final class Gate: OperationCondition {
   /// - Parameter error: The error with which the condition fails.
   public func refuse(_ error: any Error) { change(to: .refusing(error)) }
 
-  /// Evaluates the conditions again that wait for this gate because of
-  /// ``OperationCondition/waiting(for:atMost:)-(Gate,_)``; the gate itself doesn't change.
+  /// Evaluates the conditions again that wait for this gate.
+  ///
+  /// These are the conditions of ``OperationCondition/waiting(for:atMost:)-(Gate,_)``. The gate itself doesn't
+  /// change.
   public func lookAgain() { change { $0 } }
 
   private func change(to new: State) { change { _ in new } }

@@ -44,7 +44,7 @@ public struct OperationCycleError: Error, Hashable, CustomStringConvertible {
 
   /// The operation whose body awaits while it holds a slot that another operation of the cycle needs.
   ///
-  /// If the body awaits inside of ``releasingSlot(_:)``, there is no cycle. The label is nil if a
+  /// If the body awaits inside of ``releasingSlot(fileID:line:_:)``, there is no cycle. The label is nil if a
   /// released slot doesn't break the cycle.
   public var slotHolder: OperationLabel?
 
