@@ -308,7 +308,7 @@ package struct RateBucket: Sendable {
 
   package mutating func timePassed(to time: Duration) {
     now = max(now, time.clamped)
-    for index in levels.indices where levels[index].rate.isStrict {
+    for index in levels.indices {
       let rate = levels[index].rate
       levels[index].window?.timePassed(to: now, rate)
     }

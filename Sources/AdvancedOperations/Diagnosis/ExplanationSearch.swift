@@ -345,10 +345,7 @@ struct ExplanationSearch {
         }
         return key(one) < key(other)
       }
-      let oldestOthers = others.prefix(limit - half)
-      let isOld = Set(oldestOthers)
-      let rest = order.indices.dropFirst(half).filter { !isOld.contains($0) }
-      order = (Array(0..<half) + oldestOthers + rest).map { order[$0] }
+      order = order.prefix(half) + others.map { order[$0] }
     }
     return order.map { groups[$0] }
   }
