@@ -129,8 +129,16 @@ let campaigns = [
   client("MainActorClientTests", [.defaultIsolation(MainActor.self)]),
 ]
 
+/// The tests of traps, for a release build: the library is optimized, and the tests compile faster without.
+let releaseTests = ordinaryTests.filter {
+  ["CoreOperationsTests", "AdvancedOperationsTests"].contains($0.name)
+}
+
 // The environment chooses the tests: the ordinary ones unless it says otherwise.
 switch Context.environment["OPERATIONS_TESTS"] {
+case "release":
+  for test in releaseTests { test.swiftSettings?.append(.unsafeFlags(["-Onone"])) }
+  package.targets += releaseTests
 case "full": package.targets += ordinaryTests + campaigns + [stressTests]
 case "stress": package.targets += [stressTests]
 default: package.targets += ordinaryTests

@@ -7,7 +7,7 @@ import Testing
 
 /// What the stress tests of the core share.
 enum CoreStress {
-  #if SANITIZE_THREAD
+  #if SANITIZE_THREAD || SANITIZE_ADDRESS
   /// The sanitized run does one twentieth.
   static let divisor = 20
   #else

@@ -21,6 +21,9 @@ public import CoreOperations
 /// - Parameters:
 ///   - maxConcurrentOperationCount: The number of operations of the scope that may execute at the same time;
 ///     the number of threads by default.
+///   - deadline: The time on the clock of the environment at which the operations in the scope are cancelled;
+///     nil for no limit. See ``AdvancedOperation/deadline``. The closure continues, so let it await operations.
+///     If the deadline has passed before the call, the closure isn't called.
 ///   - environment: The environment of the operations in the scope. By default it is the environment of
 ///     `AdvancedOperation.current`, with its clock, its claims and the observers of its queue. Outside of any
 ///     operation it is a new environment.
@@ -31,36 +34,49 @@ public import CoreOperations
 ///   ``OperationFailure`` with each root cause once, below ``OperationFailure/Origin/child(_:_:)``, and the
 ///   number of operations that didn't run because of the failures. A plain `cancel()` of an operation isn't
 ///   an error. If many operations have failed, the failure has the errors of the first and the last 64, and
-///   its texts state the number of the others. `CancellationError` if the task was cancelled, the cancel cut
-///   an operation short, and there is no other error.
+///   its texts state the number of the others. If there is no other error, and operations were cut short, an
+///   ``OperationFailure`` with an ``OperationTimeout`` if the deadline has passed, or `CancellationError` if
+///   the task was cancelled.
 @discardableResult
 public func withOperations<R: Sendable>(
   maxConcurrentOperationCount: Int = OperationQueue.defaultMaxConcurrentOperationCount,
+  deadline: Duration? = nil,
   environment: OperationEnvironment? = nil,
   _ body: (OperationScope) async throws -> R
 ) async throws -> R {
   let queue = ScopeQueue(
     maxConcurrentOperationCount: maxConcurrentOperationCount,
+    deadline: .earlier(deadline, AdvancedOperation.deadlineToInherit),
     environment: environment ?? .ofCaller
   )
-  queue.opener = AdvancedOperation.current
+  let limit = deadline.map { CallLimit($0, on: queue.environment.clock) }
+  if let failure = limit?.passed { throw failure }
+  let timer = limit?.start { queue.stop(reason: $0) }
+  defer { timer?.cancel() }
   // An operation that runs this code can't end before the operations that it adds.
   let wait = try OwnWaits.begin(for: .queue(queue))
   defer { OwnWaits.end(wait) }
-  return try await withTaskCancellationHandler {
-    do {
-      let value = try await body(OperationScope(queue: queue))
-      await queue.close()
-      try queue.checkOutcomes()
-      return value
-    } catch {
-      // If the outcomes threw the error, all operations have ended and the stop has no effect.
-      queue.stop(reason: error)
-      await queue.close()
-      throw error
+  return try await queue.run(body)
+}
+
+extension ScopeQueue {
+  /// Calls the closure of a scope, and waits for the operations.
+  func run<R: Sendable>(_ body: (OperationScope) async throws -> R) async throws -> R {
+    try await withTaskCancellationHandler {
+      do {
+        let value = try await body(OperationScope(queue: self))
+        await close()
+        try checkOutcomes()
+        return value
+      } catch {
+        // If the outcomes threw the error, all operations have ended and the stop has no effect.
+        stop(reason: error)
+        await close()
+        throw error
+      }
+    } onCancel: {
+      stop(reason: CancellationError())
     }
-  } onCancel: {
-    queue.stop(reason: CancellationError())
   }
 }
 

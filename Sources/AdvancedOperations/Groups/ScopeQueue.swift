@@ -18,12 +18,21 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
   }
 
   private let members = Locked(Members())
+  /// The deadline of the operations in the scope, by the clock of its environment.
+  let deadline: Duration?
+
+  init(
+    maxConcurrentOperationCount: Int,
+    deadline: Duration?,
+    environment: OperationEnvironment
+  ) {
+    self.deadline = deadline
+    super.init(maxConcurrentOperationCount: maxConcurrentOperationCount, environment: environment)
+    members.withLock { $0.opener = .current }
+  }
 
   /// The operation in whose body the scope was opened.
-  var opener: AdvancedOperation? {
-    get { members.withLock { $0.opener } }
-    set { members.withLock { $0.opener = newValue } }
-  }
+  var opener: AdvancedOperation? { members.withLock { $0.opener } }
 
   // MARK: Adding
 
@@ -123,9 +132,14 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 
   /// Throws if an operation failed or was cut short.
   func checkOutcomes() throws {
-    let (errors, hasCutShort) = members.withLock { ($0.children.errors, $0.hasCutShort) }
+    let (errors, cut) = members.withLock { members in
+      (members.children.errors, members.hasCutShort ? members.stopReason : nil)
+    }
     let failure = errors.thinnedSummary()
     if !failure.elements.isEmpty { throw failure }
-    if hasCutShort { throw CancellationError() }
+    if let timeout = cut as? OperationTimeout {
+      throw OperationFailure(elements: [.timeout(timeout)])
+    }
+    if cut != nil { throw CancellationError() }
   }
 }

@@ -40,10 +40,12 @@ public struct TimeoutObserver: OperationObserver {
     }
   }
 
+  let kind: OperationTimeout.Kind
+  /// The longest time; for a deadline, a time of the clock.
   let duration: Duration
   let phase: Phase
   /// Whether the time without progress is measured.
-  let isStallLimit: Bool
+  var isStallLimit: Bool { kind == .stallLimit }
 
   /// Creates an observer, which may be attached to many operations.
   ///
@@ -54,7 +56,14 @@ public struct TimeoutObserver: OperationObserver {
   public init(_ duration: Duration, of phase: Phase = .executing) {
     self.duration = duration
     self.phase = phase
-    isStallLimit = false
+    kind = .timeLimit
+  }
+
+  /// Creates an observer that cancels an operation at a time of its clock.
+  init(deadline: Duration) {
+    duration = deadline
+    phase = .all
+    kind = .deadline
   }
 
   /// Creates an observer that cancels an operation which makes no progress for some time.
@@ -81,34 +90,61 @@ public struct TimeoutObserver: OperationObserver {
   public init(withoutProgressFor duration: Duration) {
     self.duration = duration
     phase = .executing
-    isStallLimit = true
+    kind = .stallLimit
   }
 
-  /// The reason with which the operation is cancelled.
-  var element: OperationFailure.Element {
-    var timeout = OperationTimeout(duration: duration)
-    timeout.isStall = isStallLimit
-    return OperationFailure.Element(origin: .timeout, error: timeout)
+  /// Returns the reason with which an operation is cancelled.
+  ///
+  /// - Parameter begin: The time at which the operation was enqueued, for a deadline.
+  func element(since begin: Duration) -> OperationFailure.Element {
+    let allowed = kind == .deadline ? duration.saturatingSubtracting(begin) : duration
+    return .timeout(OperationTimeout(duration: allowed, kind: kind))
+  }
+}
+
+extension OperationFailure.Element {
+  static func timeout(_ timeout: OperationTimeout) -> Self {
+    Self(origin: .timeout, error: timeout)
   }
 }
 
 /// The error of an operation that was cancelled because of a time limit.
 public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
-  /// The time that the operation was allowed to take.
-  public var duration: Duration
-  /// Whether the operation was cancelled because it made no progress for this time.
-  public var isStall: Bool
+  /// The kind of a time limit.
+  ///
+  /// Later versions may add cases, so a `switch` needs an `@unknown default`.
+  @nonexhaustive
+  public enum Kind: Hashable, Sendable {
+    /// The operation, or one of its attempts, took too long.
+    case timeLimit
+    /// The operation made no progress for too long.
+    case stallLimit
+    /// The deadline passed.
+    case deadline
+  }
 
-  /// Creates the error of an operation that took too long, or that made no progress for too long.
-  public init(duration: Duration, isStall: Bool = false) {
+  /// The time that the operation was allowed to take.
+  ///
+  /// For a deadline, it is the time from the moment at which the operation was enqueued until the deadline.
+  /// It is negative if the deadline had passed before.
+  public var duration: Duration
+  /// The kind of the limit.
+  public var kind: Kind
+
+  /// Creates the error of an operation that exceeded a limit.
+  public init(duration: Duration, kind: Kind = .timeLimit) {
     self.duration = duration
-    self.isStall = isStall
+    self.kind = kind
   }
 
   /// The limit that was exceeded, in one sentence with the duration.
   public var description: String {
-    isStall
-      ? "No progress was made for \(duration.readable)."
-      : "The time limit of \(duration.readable) was exceeded."
+    switch kind {
+    case .timeLimit: "The time limit of \(duration.readable) was exceeded."
+    case .stallLimit: "No progress was made for \(duration.readable)."
+    case .deadline where duration > .zero: "The deadline passed after \(duration.readable)."
+    case .deadline:
+      "The deadline had passed \((.zero - duration).readable) before the operation could start."
+    }
   }
 }

@@ -129,6 +129,13 @@ final class AdvancedExtra {
   /// The time limits that have not begun, and the timers of the others.
   var timeouts: [TimeLimit] = []
   var timers: [(phase: TimeoutObserver.Phase, timer: OperationTimer)] = []
+  /// The deadline of the operation itself.
+  var deadline: OwnDeadline?
+  /// The deadline of the call of `run` that has added the operation; nil if several calls wait for it.
+  var deadlineOfCall: Duration?
+  /// A Boolean value that indicates whether the operation has a deadline that isn't the deadline of its
+  /// parent or its scope.
+  var hasDeadline: Bool { deadline != nil || deadlineOfCall != nil }
   /// The time of its last progress; nil without a limit of the time without progress.
   var stallWatch: StallWatch?
   /// The times at which the operation entered its states; complete only if times are recorded.

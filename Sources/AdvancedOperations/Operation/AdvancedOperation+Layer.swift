@@ -23,7 +23,7 @@ extension AdvancedOperation: LayeredOperation {
     let hasInputs = hasInputs
     let mayLackInput = hasInputs && self.mayLackInput
     let now = (environment?.clock ?? clock).nanoseconds
-    let (hasConditions, hasClaims, isJournaled, isHeard) = withCore { core in
+    let (hasConditions, hasClaims, isJournaled, isHeard, hasDeadline) = withCore { core in
       // The old environment is released without the lock.
       if environment != nil { swap(&core.environment, &environment) }
       core.machine.enqueued()
@@ -36,13 +36,15 @@ extension AdvancedOperation: LayeredOperation {
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Notifying without observers cost a quarter of the operation's life (callgrind).
       if isHeard { core.delivery.append(.enqueued) }
-      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard)
+      let hasDeadline = core.extra?.hasDeadline == true
+      return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, hasDeadline)
     }
     if hasClaims { checkDomainOfClaims() }
+    if hasDeadline { cancelIfLate(at: .nanoseconds(now)) }
     return AdmissionTerms(
       isHeld: hasConditions || hasInputs || isJournaled,
       needsDidEnqueue: isHeard,
-      isAskedAtStart: hasClaims || hasConditions
+      isAskedAtStart: hasClaims || hasConditions || hasDeadline
     )
   }
 

@@ -26,10 +26,13 @@ extension AdvancedOperation {
   final func startTimer(of limit: TimeLimit) {
     let timeout = limit.timeout
     let clock = environment.clock
-    let begin =
-      timeout.isStallLimit
-      ? lastProgress(at: clock.now) : beginning(of: timeout.phase) ?? clock.now
-    let end = begin.saturatingAdding(timeout.duration)
+    let end =
+      switch timeout.kind {
+      case .deadline: timeout.duration
+      case .stallLimit: lastProgress(at: clock.now).saturatingAdding(timeout.duration)
+      case .timeLimit:
+        (beginning(of: timeout.phase) ?? clock.now).saturatingAdding(timeout.duration)
+      }
     let timer = clock.schedule(at: end) { [weak self] in self?.timerCame(of: limit, dueAt: end) }
     let isLate = withCore { core in
       guard timeout.phase.covers(core.machine.state), limit.observation.took(timer) else {
@@ -57,7 +60,7 @@ extension AdvancedOperation {
       case .cancel: break
       }
     }
-    cancel(reason: limit.timeout.element)
+    cancel(reason: limit.timeout.element(since: beginning(of: .all) ?? environment.clock.now))
   }
 
   /// The time of the last progress.

@@ -17,7 +17,8 @@ extension OperationFailure {
     case withoutReason
     /// The operation was cancelled with ``AdvancedOperation/cancel(withError:)`` and this reason.
     case reason(any Error)
-    /// A time limit cancelled the operation: a ``TimeoutObserver``, or the time limit of an attempt.
+    /// A time limit cancelled the operation: a ``TimeoutObserver``, the time limit of an attempt, or the
+    /// deadline of the operation, of its scope or of the call that ran it.
     case timeout(OperationTimeout)
     /// The parent of the operation cancelled it, with the parent's reason.
     ///
@@ -94,7 +95,9 @@ extension OperationFailure {
   private func cancellation(by canceller: Canceller) -> Cancellation {
     let reason = reasonOfCancel
     switch canceller {
-    case .caller: return reason.map { .reason($0) } ?? .withoutReason
+    case .caller:
+      if let timeout = reason as? OperationTimeout { return .timeout(timeout) }
+      return reason.map { .reason($0) } ?? .withoutReason
     case .parent: return .parent(reason: reason)
     case .timeout:
       let timeout = elements.first { $0.origin == .timeout }?.error

@@ -25,18 +25,27 @@ extension OperationQueue {
   /// added to a queue itself is never cancelled. Bodies that are running end when they check for
   /// cancellation. If they must not outlive the call, use `withOperations`.
   ///
-  /// - Parameter operation: An operation in this queue, in another queue, or in no queue.
+  /// If the deadline passes first, the call throws immediately, and an operation that it has added is
+  /// cancelled under the same conditions. If the deadline has passed before the call, these operations never
+  /// execute. In the body of an operation with a deadline, the earlier deadline applies.
+  ///
+  /// - Parameters:
+  ///   - operation: An operation in this queue, in another queue, or in no queue.
+  ///   - deadline: The time on the clock of this queue until which the call waits; nil to wait without a
+  ///     limit. See ``AdvancedOperation/deadline``.
   /// - Returns: The value of the operation.
-  /// - Throws: The ``OperationFailure`` of the operation if it failed, was cancelled, or was skipped.
+  /// - Throws: The ``OperationFailure`` of the operation if it failed, was cancelled, or was skipped. An
+  ///   ``OperationFailure`` with an ``OperationTimeout`` if the deadline passes first.
   ///   `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the waiting task
   ///   is the body of an operation that this operation waits for; the operations are then cancelled as if the
   ///   task were cancelled.
   /// - Complexity: O(v + e), v the number of unfinished predecessors and e the number of their dependencies.
   @discardableResult
   public final func run<Output: Sendable>(
-    _ operation: ResultOperation<Output>
+    _ operation: ResultOperation<Output>,
+    deadline: Duration? = nil
   ) async throws -> Output {
-    try await runUntilFinished(operation)
+    try await runUntilFinished(operation, deadline: deadline)
     return try operation.finishedValue()
   }
 
@@ -51,28 +60,44 @@ extension OperationQueue {
   /// try await queue.run(sync)
   /// ```
   ///
-  /// - Parameter operation: An operation, such as a group, in this queue, in another queue, or in no queue.
+  /// - Parameters:
+  ///   - operation: An operation, such as a group, in this queue, in another queue, or in no queue.
+  ///   - deadline: The time on the clock of this queue until which the call waits; nil to wait without a
+  ///     limit. See ``AdvancedOperation/deadline``.
   /// - Throws: The ``OperationFailure`` of the operation if it failed or was cancelled; no error if it was
-  ///   skipped. `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the
+  ///   skipped. An ``OperationFailure`` with an ``OperationTimeout`` if the deadline passes first.
+  ///   `CancellationError` if the waiting task is cancelled first. `OperationCycleError` if the
   ///   waiting task is the body of an operation that this operation waits for.
   /// - Complexity: O(v + e), v the number of unfinished predecessors and e the number of their dependencies.
   @_disfavoredOverload
-  public final func run(_ operation: AdvancedOperation) async throws {
-    try await runUntilFinished(operation)
+  public final func run(_ operation: AdvancedOperation, deadline: Duration? = nil) async throws {
+    try await runUntilFinished(operation, deadline: deadline)
     switch operation.outcome {
     case .succeeded, .skipped, nil: return
     case .failed(let failure), .cancelled(let failure): throw failure.given(by: operation)
     }
   }
 
-  private func runUntilFinished(_ operation: AdvancedOperation) async throws {
-    let call = RunCall(of: operation)
+  private func runUntilFinished(_ operation: AdvancedOperation, deadline: Duration?) async throws {
+    let call = RunCall(of: operation, until: .earlier(deadline, AdvancedOperation.deadlineToInherit))
     defer { _ = call.leave() }
+    let wait = AsyncWait()
+    let limit = deadline.map { CallLimit($0, on: environmentOfOperations.clock) }
+    if let limit, let failure = limit.passed {
+      cancel(call.leave(), reason: limit.timeout)
+      add(call.added)
+      throw failure
+    }
+    let timer = limit?.start { timeout in
+      self.cancel(call.leave(), reason: timeout)
+      wait.end(with: OperationFailure(elements: [.timeout(timeout)]))
+    }
+    defer { timer?.cancel() }
     do {
       try await withTaskCancellationHandler {
         // Operations that were cancelled before they are added leave without executing.
         add(call.added)
-        try await operation.untilFinished()
+        try await operation.untilFinished(wait)
       } onCancel: {
         uninterrupted { self.cancel(call.leave(), reason: CancellationError()) }
       }
@@ -83,7 +108,35 @@ extension OperationQueue {
   }
 }
 
+/// The deadline of a call that runs operations.
+struct CallLimit {
+  private let deadline: Duration
+  private let clock: OperationClock
+  let timeout: OperationTimeout
+
+  init(_ deadline: Duration, on clock: OperationClock) {
+    (self.deadline, self.clock) = (deadline, clock)
+    let duration = deadline.saturatingSubtracting(clock.now)
+    timeout = OperationTimeout(duration: duration, kind: .deadline)
+  }
+
+  /// The failure of a call whose deadline has passed before; nil otherwise.
+  var passed: OperationFailure? {
+    timeout.duration <= .zero ? OperationFailure(elements: [.timeout(timeout)]) : nil
+  }
+
+  /// Calls a closure at the deadline.
+  func start(_ stop: @escaping @Sendable (OperationTimeout) -> Void) -> OperationTimer {
+    clock.schedule(at: deadline) { [timeout] in stop(timeout) }
+  }
+}
+
 extension OperationQueue {
+  /// The environment of operations that are added to this queue.
+  private var environmentOfOperations: OperationEnvironment {
+    (self as? AdvancedOperationQueue)?.environment ?? .default
+  }
+
   /// Adds some operations in one batch, if there are any.
   final func add(_ operations: [Operation]) {
     if operations.count == 1 {
@@ -103,13 +156,23 @@ final class RunCall: Sendable {
   let all: [Operation]
   private let isWaiting = Locked(true)
 
-  init(of operation: Operation) {
+  /// - Parameters:
+  ///   - operation: The operation that the call runs.
+  ///   - deadline: The deadline of the operations that this call adds.
+  init(of operation: Operation, until deadline: Duration? = nil) {
     let unfinished = Workflow.operations(endingWith: operation)
     // The needs are added before the first claim, so that another call that stops waiting sees them.
     for operation in unfinished { operation.addNeed(of: .run) }
     added = unfinished.filter { operation in
       let isClaimed = operation.claim()
       if isClaimed { operation.addedForNeeds() }
+      if let operation = operation as? AdvancedOperation {
+        if !isClaimed {
+          operation.joinedByCall()
+        } else if let deadline {
+          operation.added(byCallUntil: deadline)
+        }
+      }
       return isClaimed
     }
     all = unfinished

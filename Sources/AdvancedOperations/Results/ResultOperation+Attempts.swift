@@ -49,7 +49,13 @@ extension ResultOperation {
     if isOver { return false }
     let environment = environment
     let now = environment.clock.now
-    let next = run.next(after: failures, now: now, random: environment.random)
+    let deadline = deadline
+    let next = run.next(
+      after: failures,
+      now: now,
+      deadline: deadline,
+      random: environment.random
+    )
     if let (key, end) = run.hold {
       let reason = "\(RetryRun.error(of: failures).inOneLine) (\(label))"
       environment.claimDomain.hold(rate: key, until: end, on: environment.clock, reason: reason)
@@ -76,6 +82,7 @@ extension ResultOperation {
             run.attemptRefused(because: limit.element)
             return false
           }
+          if let deadline, end >= deadline { return false }
         } while end > environment.clock.now
       }
       await takeSlotForAttempt()

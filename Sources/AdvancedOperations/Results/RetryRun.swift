@@ -20,7 +20,7 @@ package struct RetryRun {
       self.timeout = timeout
     }
 
-    var element: OperationFailure.Element { .init(origin: .timeout, error: timeout) }
+    var element: OperationFailure.Element { .timeout(timeout) }
   }
 
   private let policy: RetryPolicy
@@ -30,8 +30,8 @@ package struct RetryRun {
   private var errors = AttemptErrors()
   /// The error that keeps the next attempt from beginning, if it isn't an error of an attempt.
   private var refusal: OperationFailure.Element?
-  /// Whether the policy has given up because the time for all attempts is over.
-  private var isOutOfTime = false
+  /// The limit because of which no other attempt begins.
+  private var passedLimit: Limit?
   private var failedCount = 0
   /// The number of failures since an attempt was stable.
   private var streak = 0
@@ -47,8 +47,11 @@ package struct RetryRun {
   package var elements: [OperationFailure.Element] {
     var elements = errors.elements
     if let refusal { elements.append(refusal) }
-    if isOutOfTime, let limit = policy.totalLimit, !elements.isEmpty {
-      let reason = "total limit of \(limit.readable)"
+    if let timeout = passedLimit?.timeout, !elements.isEmpty {
+      let reason =
+        timeout.kind == .deadline
+        ? "the next attempt would begin after the deadline"
+        : "total limit of \(timeout.duration.readable)"
       elements[elements.count - 1].noteGivingUp(after: failedCount, because: reason)
     }
     if let exhausted, !elements.isEmpty {
@@ -110,7 +113,7 @@ package struct RetryRun {
   /// The next attempt can't begin, because of an error that isn't an error of an attempt.
   mutating func attemptRefused(because element: OperationFailure.Element) {
     refusal = element
-    if element.origin == .timeout { isOutOfTime = true }
+    if element.origin == .timeout { passedLimit = totalLimit }
   }
 
   /// Keeps the errors of an attempt.
@@ -122,9 +125,18 @@ package struct RetryRun {
   /// Lets the policy decide about the attempt that was recorded last.
   ///
   /// Calls closures of the program.
+  ///
+  /// - Parameters:
+  ///   - failures: The errors of the attempt.
+  ///   - now: The time of its end.
+  ///   - deadline: The deadline of the operation, which is cancelled then. An attempt that couldn't begin
+  ///     before isn't worth the wait.
+  ///   - random: A source of random bits.
+  /// - Returns: The decision.
   package mutating func next(
     after failures: [OperationFailure.Element],
     now: Duration,
+    deadline: Duration? = nil,
     random: @Sendable () -> UInt64
   ) -> Next {
     // An attempt that a time limit has cancelled didn't run well for so long.
@@ -139,8 +151,12 @@ package struct RetryRun {
     }
     let time = now.saturatingAdding(max(delay ?? .zero, .zero))
     // The limit is the reason even if the policy allows no more attempts, because it has cut this one short.
-    isOutOfTime = end.map { time >= $0 } ?? false
-    return delay == nil || isOutOfTime ? .giveUp : .attempt(at: time)
+    passedLimit = totalLimit.flatMap { time >= $0.time ? $0 : nil }
+    if passedLimit == nil, delay != nil, let deadline, time >= deadline {
+      let timeout = OperationTimeout(duration: deadline - now, kind: .deadline)
+      passedLimit = Limit(time: deadline, timeout: timeout)
+    }
+    return delay == nil || passedLimit != nil ? .giveUp : .attempt(at: time)
   }
 
   /// The error of an attempt for the policy: the root cause, or the whole failure if there are several.

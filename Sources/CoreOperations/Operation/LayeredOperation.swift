@@ -312,6 +312,11 @@ extension Operation {
     }
   }
 
+  /// A Boolean value that indicates whether several calls run the operation.
+  package final var isNeededBySeveralCalls: Bool {
+    withLinks { $0.extra.map { $0.runNeedCount > 1 } ?? false }
+  }
+
   /// Records that the operation is added to a queue only because of such needs.
   package final func addedForNeeds() { withLinks { $0.makeExtra().isOnlyNeeded = true } }
 

@@ -328,13 +328,19 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   ///   ``OperationCycleError`` if the task is the body of an operation for which this operation
   ///   waits: as a dependency, for the slot that the caller holds, or with its own code.
   public final func untilFinished() async throws {
+    try await untilFinished(AsyncWait())
+  }
+
+  /// Suspends the task until the operation has finished, or the caller has ended the wait with an error.
+  package final func untilFinished(_ wait: AsyncWait) async throws {
     if life.current.phase == .finished { return try Task.checkCancellation() }
     let token = try OwnWaits.begin(for: .operation(self))
     defer { OwnWaits.end(token) }
-    try await AsyncWait().run { wait in
-      self.register(.task(wait))
-    } unregister: { [weak self] _ in
-      self?.withLinks { $0.extra?.waiters.waitCancelled() }
+    do {
+      try await wait.run { self.register(.task($0)) }
+    } catch {
+      withLinks { $0.extra?.waiters.waitCancelled() }
+      throw error
     }
   }
 

@@ -136,7 +136,8 @@ package final class AsyncWait: Sendable {
 
   package func cancel() { end(with: CancellationError()) }
 
-  private func end(with error: (any Error)?) {
+  /// Ends the wait with an error, unless it has ended.
+  package func end(with error: (any Error)?) {
     let continuation = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       switch state {
       case .fresh:
@@ -161,7 +162,7 @@ package final class AsyncWait: Sendable {
   /// - Throws: `CancellationError` if the task was cancelled first.
   package func run(
     register: @Sendable (AsyncWait) -> Bool,
-    unregister: @escaping @Sendable (AsyncWait) -> Void
+    unregister: @escaping @Sendable (AsyncWait) -> Void = { _ in }
   ) async throws {
     try Task.checkCancellation()
     guard register(self) else { return }

@@ -51,7 +51,7 @@ private func limited(
     #expect(cancelled.entries == [.seconds(60)])
     #expect(work.kind == .cancelled)
     let timeout = work.cancellationReason as? OperationTimeout
-    #expect(timeout?.duration == .seconds(60) && timeout?.isStall == true)
+    #expect(timeout?.duration == .seconds(60) && timeout?.kind == .stallLimit)
     #expect(timeout?.description == "No progress was made for 1 min.")
     #expect(work.outcome?.failure?.isTimeout == true)
   }
