@@ -20,6 +20,24 @@ import Testing
   try expectShown(print, in: "AsyncAwait")
 }
 
+@Test func `Async/await: the values of a sequence`() async throws {
+  let print = Lines()
+  @Sendable func links(on address: String) async throws -> [String] {
+    ["/": ["/a", "/b"], "/a": ["/c"]][address] ?? []
+  }
+  let addresses = AsyncStream { continuation in
+    for address in ["/", "/a", "/b"] { continuation.yield(address) }
+    continuation.finish()
+  }
+
+  let pages = addresses.mapOperations(maxConcurrentOperationCount: 2) { address in
+    ResultOperation(name: address) { try await links(on: address) }
+  }
+  for try await links in pages { print(links) }
+
+  try expectShown(print, in: "AsyncAwait")
+}
+
 @Test func `Async/await: a body that waits for what it holds up`() async throws {
   let print = Lines()
 

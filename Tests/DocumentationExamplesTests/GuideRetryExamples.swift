@@ -87,6 +87,40 @@ private struct NotFound: Error {}
   #expect(upload.outcome?.failure?.isTimeout == true)
 }
 
+@Test func `Retries: deadlines`() throws {
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let clock = simulation.environment.clock
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let arrival = clock.now
+
+  let stock = ResultOperation(name: "stock", retry: .constant(.seconds(3))) {
+    try await clock.sleep(for: .seconds(4))
+    throw Offline()
+  }
+  let quote = GroupOperation(name: "quote") { stock }
+  quote.deadline = arrival + .seconds(12)
+  queue.addOperation(quote)
+  simulation.run()
+  print(stock.explain())
+  print("after \((clock.now - arrival).components.seconds) s")
+
+  try expectShown(print, in: "RetriesAndTimeouts")
+
+  struct Request { var timeout: Duration? }
+  let ask = ResultOperation {
+    var request = Request()
+    if let deadline = AdvancedOperation.current?.deadline {
+      request.timeout = deadline - OperationClock.current.now
+    }
+    return request.timeout
+  }
+  ask.deadline = clock.now + .seconds(8)
+  queue.addOperation(ask)
+  simulation.run()
+  #expect(try ask.result?.get() == .seconds(8))
+}
+
 @Test func `Retries: a circuit breaker`() throws {
   let print = Lines()
   let simulation = SimulatedEnvironment(seed: 1)

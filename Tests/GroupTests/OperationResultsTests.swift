@@ -291,7 +291,9 @@ extension OperationClock {
     #expect(world.simulation.now == .zero)
   }
 
-  @Test func `an operation that needs a claim of the iterating operation ends the iteration`() throws {
+  @Test func `an operation that needs a claim of the iterating operation ends the iteration`()
+    throws
+  {
     let world = World()
     let results = Numbers(count: 3).mapOperations(maxConcurrentOperationCount: 3) { number in
       let work = ResultOperation(name: "inner \(number)") { number }

@@ -82,7 +82,7 @@ public struct TimeoutObserver: OperationObserver {
   ///
   /// The limit doesn't measure the operation's own delays between attempts or rounds, its waits for slots and
   /// claims, and its rollbacks. The limit of a group measures the waits of its children. Operations that the
-  /// body runs itself, for example with `run(_:)` or ``withOperations(maxConcurrentOperationCount:environment:_:)``, aren't children. If
+  /// body runs itself, for example with `run(_:)` or ``withOperations(maxConcurrentOperationCount:deadline:environment:_:)``, aren't children. If
   /// the machine sleeps for longer than the limit, the time begins again.
   ///
   /// - Parameter duration: The time without progress after which the operation is cancelled. If it isn't

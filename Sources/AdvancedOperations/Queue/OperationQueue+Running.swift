@@ -79,7 +79,10 @@ extension OperationQueue {
   }
 
   private func runUntilFinished(_ operation: AdvancedOperation, deadline: Duration?) async throws {
-    let call = RunCall(of: operation, until: .earlier(deadline, AdvancedOperation.deadlineToInherit))
+    let call = RunCall(
+      of: operation,
+      until: .earlier(deadline, AdvancedOperation.deadlineToInherit)
+    )
     defer { _ = call.leave() }
     let wait = AsyncWait()
     let limit = deadline.map { CallLimit($0, on: environmentOfOperations.clock) }

@@ -153,7 +153,7 @@ package struct RetryRun {
     // The limit is the reason even if the policy allows no more attempts, because it has cut this one short.
     passedLimit = totalLimit.flatMap { time >= $0.time ? $0 : nil }
     if passedLimit == nil, delay != nil, let deadline, time >= deadline {
-      let timeout = OperationTimeout(duration: deadline - now, kind: .deadline)
+      let timeout = OperationTimeout(duration: deadline.saturatingSubtracting(now), kind: .deadline)
       passedLimit = Limit(time: deadline, timeout: timeout)
     }
     return delay == nil || passedLimit != nil ? .giveUp : .attempt(at: time)

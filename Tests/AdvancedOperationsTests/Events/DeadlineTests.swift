@@ -256,7 +256,7 @@ import Testing
       try await OperationClock.current.sleep(for: .seconds(60))
     }
     let queue = world.queue
-    let call = Call(world) { 
+    let call = Call(world) {
       try await queue.run(work, deadline: .seconds(10))
       return 1
     }
