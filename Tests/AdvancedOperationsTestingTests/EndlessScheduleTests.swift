@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `an exploration accepts a workflow as long as its step limit`() throws {
-    try exploreSchedules(stepLimit: 200) { simulation in
+    try exploreSchedules(depthFirst: 20, randomSchedules: 20, stepLimit: 200) { simulation in
       for _ in 0..<200 { simulation.addStep("step") {} }
       while simulation.step() {}
     }

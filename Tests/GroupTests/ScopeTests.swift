@@ -423,7 +423,7 @@ import Testing
     let alive = LiveCount()
     let most = Changing(0)
     let (result, _) = Self.scope(world) { scope in
-      for number in 1...2_000 {
+      for number in 1...700 {
         let token = alive.token()
         let failing = ResultOperation<Int>(name: "failing") {
           token.touch()

@@ -35,19 +35,19 @@ package enum Effort {
     1...UInt64(isOrdinary ? min(campaign, 5) : campaign)
   }
 
-  /// The schedules of an exploration: at most 200, or those of its campaign.
+  /// The schedules of an exploration: at most 110, or those of its campaign.
   package static func schedules(_ campaign: Int, nightly: Int? = nil) -> Int {
-    number(campaign, nightly: nightly, atMost: 200)
+    number(campaign, nightly: nightly, atMost: 110)
   }
 
-  /// The schedules that are drawn at random: at most 20, or those of its campaign.
+  /// The schedules that are drawn at random: at most 10, or those of its campaign.
   package static func drawn(_ campaign: Int, nightly: Int? = nil) -> Int {
-    number(campaign, nightly: nightly, atMost: 20)
+    number(campaign, nightly: nightly, atMost: 10)
   }
 
-  /// The rounds of a test that waits for a race: at most 50, or those of its campaign.
+  /// The rounds of a test that waits for a race: at most 20, or those of its campaign.
   package static func rounds(_ campaign: Int, nightly: Int? = nil) -> Int {
-    number(campaign, nightly: nightly, atMost: 50)
+    number(campaign, nightly: nightly, atMost: 20)
   }
 
   /// The operations of a test of a large workflow: at most 2,000, or those of its campaign.
