@@ -381,7 +381,7 @@ import Testing
       return queue
     }
     var random = Random(7)
-    for _ in 0..<Effort.rounds(150) {
+    for _ in 0..<Effort.rounds(60) {
       let workflow = Workflow(pool, &random)
       for operation in workflow.top {
         queues.randomElement(using: &random)?.addOperation(operation)

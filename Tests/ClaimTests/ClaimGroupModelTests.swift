@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Effort.seeds(80))
+  @Test(arguments: Effort.seeds(30))
   func `groups, their children and outside operations agree with the plain model`(seed: UInt64) {
     var both = Both(seed: seed)
     // Some crowded, some with room.

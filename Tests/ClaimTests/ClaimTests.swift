@@ -149,7 +149,7 @@ import Testing
       return queue
     }
     let insides = (a: Counter(), b: Counter())
-    for number in 0..<2_000 {
+    for number in 0..<Effort.size(500, ordinarily: 200) {
       let work = Work { work in
         insides.a.add()
         insides.b.add()

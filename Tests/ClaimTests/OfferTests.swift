@@ -116,8 +116,8 @@ import Testing
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 2 : 1,
-        depthFirst: Effort.schedules(2_000, nightly: 20_000),
-        randomSchedules: Effort.drawn(200, nightly: 5_000)
+        depthFirst: Effort.schedules(300, nightly: 20_000),
+        randomSchedules: Effort.drawn(30, nightly: 5_000)
       ) { try Self.run(call, limit: limit, in: $0) }
     }
     print("\(call), \(limit), interrupted: \(report)")
@@ -171,7 +171,7 @@ import Testing
     let (alone, units) = (Counter(), Counter())
     var random = Random(11)
     var works: [Work] = []
-    for number in 0..<Effort.rounds(2_000) {
+    for number in 0..<Effort.rounds(500) {
       let count = Int.random(in: 0...3, using: &random)
       let isAlone = Bool.random(using: &random)
       let work = Work("w\(number)") { work in

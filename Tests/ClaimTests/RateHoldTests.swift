@@ -130,7 +130,7 @@ private struct TooMany: Error, CustomStringConvertible {
     var bucket = RateBucket(now: .zero)
     var now = Duration.zero
     var starts: [(time: Duration, cost: Int)] = []
-    for _ in 0..<Effort.size(100_000) {
+    for _ in 0..<Effort.size(20_000) {
       now += .milliseconds(Int.random(in: 0...(2_000 / count), using: &random))
       let cost = Int.random(in: 1...count, using: &random)
       // Each operation starts as early as it may, in the order of arrival.

@@ -139,7 +139,7 @@ import Testing
 
   // MARK: Waiting
 
-  @Test(arguments: seeds)
+  @Test(arguments: Effort.seeds(5))
   func `operations wait for the circuit without a slot, and start as probes and then together`(
     seed: UInt64
   ) {

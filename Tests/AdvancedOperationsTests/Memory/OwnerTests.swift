@@ -143,7 +143,7 @@ import Testing
   func `many owners that an operation retains may wait in their deinits`(place: Place) async throws
   {
     for limit in [1, 2, -1] {
-      for _ in 0..<Effort.rounds(100) {
+      for _ in 0..<Effort.rounds(30) {
         let queue = AdvancedOperationQueue(name: "queue")
         queue.maxConcurrentOperationCount = limit
         let left = Locked(5)
