@@ -464,9 +464,13 @@ private final class Nameless: BlockOperation, @unchecked Sendable {
       await isStuck.opened()
       watch.remove()
       let all = texts.withLock { $0 }
-      #expect(all[0].hasPrefix("A check for stuck operations hasn't ended after 0.01 s."))
-      #expect(all[0].hasSuffix("Operations: 1 in queue “main”"))
-      #expect(all.last?.contains("nameless waits for queue “main” to be resumed") == true)
+      #expect(
+        all.contains { text in
+          text.hasPrefix("A check for stuck operations hasn't ended after 0.01 s.")
+            && text.hasSuffix("Operations: 1 in queue “main”")
+        }
+      )
+      #expect(all.contains { $0.contains("nameless waits for queue “main” to be resumed") })
     }
   }
 

@@ -130,7 +130,7 @@ extension OperationClock {
         count += 1
         try await clock.sleep(for: .seconds(1))
         excess = Swift.max(excess, numbers.taken.count - count)
-        if count == Effort.size(10_000) { break }
+        if count == Effort.size(5_000, ordinarily: 500) { break }
       }
       return excess
     }
@@ -325,9 +325,9 @@ extension OperationClock {
     #expect(report.scheduleCount > 30)
   }
 
-  @Test(arguments: seeds)
+  @Test(arguments: Effort.seeds(8))
   func `values arrive on threads`(seed: UInt64) async throws {
-    let count = Effort.size(20_000)
+    let count = Effort.size(5_000, ordinarily: 500)
     let ordered = seed % 2 == 0
     let results = Numbers(count: count).mapOperations(
       maxConcurrentOperationCount: Int(seed % 7) + 1,

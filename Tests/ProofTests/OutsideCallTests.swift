@@ -28,8 +28,8 @@ import Testing
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 2 : 1,
-        depthFirst: Effort.schedules(60, nightly: 5_000),
-        randomSchedules: Effort.drawn(60, nightly: 5_000)
+        depthFirst: Effort.schedules(25, nightly: 5_000),
+        randomSchedules: Effort.drawn(25, nightly: 5_000)
       ) { try scene.run(call, in: $0, isInterrupted: true) }
     }
     print("\(call) on \(scene), interrupted: \(report)")

@@ -193,8 +193,8 @@ private struct Flaw: Error {}
   ) async throws {
     let report = try await offPool {
       try exploreSchedules(
-        depthFirst: Effort.schedules(3_000, nightly: 200_000),
-        randomSchedules: Effort.drawn(200, nightly: 5_000)
+        depthFirst: Effort.schedules(800, nightly: 200_000),
+        randomSchedules: Effort.drawn(50, nightly: 5_000)
       ) { try Self.run(one, in: $0) }
     }
     print("\(one): \(report)")
@@ -208,8 +208,8 @@ private struct Flaw: Error {}
     let report = try await offPool {
       try exploreSchedules(
         interruptions: Effort.isNightly ? 3 : 1,
-        depthFirst: Effort.schedules(200, nightly: 5_000),
-        randomSchedules: Effort.drawn(100, nightly: 5_000)
+        depthFirst: Effort.schedules(60, nightly: 5_000),
+        randomSchedules: Effort.drawn(30, nightly: 5_000)
       ) { try Self.run(one, isInterrupted: true, in: $0) }
     }
     print("\(one), interrupted: \(report)")

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `a tenth of the load is the most that retries add when every call fails`() {
-    let rate = Effort.size(1_000, ordinarily: 100)
+    let rate = Effort.size(300, ordinarily: 100)
     let budget = RetryBudget("api", ratio: 0.1)
     let policy = RetryPolicy.immediate.attempts(3).limited(by: budget)
     let seconds = Effort.size(60, ordinarily: 20)

@@ -11,7 +11,8 @@ enum CoreStress {
   /// The sanitized run does one twentieth.
   static let divisor = 20
   #else
-  static let divisor = 1
+  /// Each commit runs them sanitized, too.
+  static let divisor = Effort.isNightly ? 1 : 5
   #endif
 
   /// The seeds to run: `OPERATIONS_STRESS_SEEDS` of them, 1,000 unless set, or just the one that is
