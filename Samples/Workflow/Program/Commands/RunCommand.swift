@@ -36,6 +36,8 @@ struct RunCommand: AsyncParsableCommand {
         workflow run release.yml --format json | jq -c 'select(.event == "ended")'
             Have each event as a line of JSON: time, event, step, and what
             belongs to it.
+        workflow run release.yml --until 06:30
+            Cancel what isn't done in the morning; “workflow resume” continues it.
         workflow run release.yml --engine slurm --jobs 200
             Let Slurm place the commands; order, retries and the journal stay here.
       """

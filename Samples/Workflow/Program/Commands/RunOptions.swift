@@ -43,6 +43,15 @@ struct RunOptions: ParsableArguments {
   )
   var gracePeriod = Duration.seconds(10)
 
+  @Option(
+    help: ArgumentHelp(
+      "Cancel the run at this time: a time of day (06:30), or a duration (90m).",
+      valueName: "time"
+    ),
+    transform: UntilArgument.init(argument:)
+  )
+  var until: UntilArgument?
+
   func validate() throws {
     if let jobs, !(1...Self.mostJobs).contains(jobs) {
       throw ValidationError("--jobs needs a number from 1 to \(Self.mostJobs), not \(jobs).")
@@ -115,7 +124,8 @@ struct RunOptions: ParsableArguments {
       place: catalog.place,
       estimate: {
         RunEstimate(shown, jobs: workers, known: catalog.durations(of: workflow.name))
-      }
+      },
+      deadline: options.deadline
     )
     let status = try await conducted.conduct { report, terminal in
       WorkflowRun(
@@ -136,6 +146,7 @@ struct RunOptions: ParsableArguments {
     options.keepsGoing = keepGoing
     options.only = only
     options.gracePeriod = gracePeriod
+    options.deadline = until?.deadline()
     return options
   }
 }

@@ -22,6 +22,7 @@ struct ConductedRun {
   let place: String
   /// Reads earlier runs, so it is called only for a display that shows it.
   let estimate: () -> RunEstimate
+  var deadline: RunDeadline?
   var environment = ProcessInfo.processInfo.environment
 
   /// Runs it, and says what came of it.
@@ -47,11 +48,16 @@ struct ConductedRun {
       if step == nil { settings.restore() } else { settings.save() }
       display.lendTerminal(to: step)
     }
+    let timeIsOver = deadline?.reason
     let run = try make(
       { event in
         if case .runStarted = event.kind { hasBegun.withLock { $0 = true } }
         failures.note(event)
         display.show(event)
+        if case .cancelling(let reason) = event.kind, reason == timeIsOver {
+          let notice = "ending because \(reason): steps are asked to end"
+          display.say(StyledLine("⊘ ", .yellow) + StyledLine(notice))
+        }
       },
       terminal
     )

@@ -37,7 +37,16 @@ extension RunCore {
   func finished(_ index: Int, _ operation: AdvancedOperation) {
     let now = environment.clock.now
     let known = state.withLock { $0.steps[index] }
-    var (end, root) = RunWords.end(of: operation, known, now: now)
+    var (end, root) = RunWords.end(
+      of: operation,
+      known,
+      deadline: options.deadline,
+      now: now
+    )
+    if end.outcome == .failed, lacksTime(index, known, operation) {
+      let reason = end.reason ?? "failed"
+      end.reason = "\(reason); the next attempt would begin after the run's time was over"
+    }
     end.reason = end.reason.map(secrets.masked)
     if end.outcome == .skipped, let outputs = earlierOutputs[steps[index].id] {
       end.outputs = outputs
@@ -55,6 +64,19 @@ extension RunCore {
     case .cancelled: break
     }
     send(.ended(step: step.id, end))
+  }
+
+  /// Whether a step that failed would be retried if the run had more time.
+  private func lacksTime(
+    _ index: Int,
+    _ known: RunState.StepState,
+    _ operation: AdvancedOperation
+  ) -> Bool {
+    guard options.deadline != nil, known.begin != nil, known.success == nil,
+      let retry = steps[index].retry, retry.total == nil,
+      operation.outcome?.failure?.first(TemplateError.self) == nil
+    else { return false }
+    return known.earlierFailures + known.failedAttempts.count + 1 < retry.attempts ?? 1
   }
 
   // MARK: The end of the run

@@ -170,6 +170,7 @@ final class RunCore: Sendable {
     )
     // Each process that goes on with a run is to be told apart, however soon it is killed.
     sink.writeNow()
+    if let deadline = options.deadline { limit(to: deadline) }
     if isResumed {
       await endLeftovers()
       await finishRollbacks()
@@ -346,6 +347,17 @@ final class RunCore: Sendable {
     sink.leaveRest()
     cancel(because: "killed")
     engine.kill()
+  }
+
+  /// Has the group cancelled at the deadline, and its steps not retried where that couldn't begin before.
+  private func limit(to deadline: RunDeadline) {
+    guard let begin = current?.time else { return }
+    group.deadline = begin + deadline.duration
+    // After any other cancel this does nothing.
+    let observer = BlockObserver(didCancel: { [weak self] _, _ in
+      self?.cancel(because: deadline.reason)
+    })
+    group.addObserver(observer)
   }
 
   // MARK: Records

@@ -7,6 +7,7 @@ enum RunWords {
   static func end(
     of operation: AdvancedOperation,
     _ known: RunState.StepState,
+    deadline: RunDeadline? = nil,
     now: Duration
   ) -> (StepEnd, root: NeedNotDone?) {
     // A cancel that came too late undoes nothing.
@@ -25,7 +26,11 @@ enum RunWords {
       end.reason = reason.oneLine
     case .cancelled(let failure):
       end.outcome = .cancelled
-      let (reason, root) = reason(ofCancel: failure, hasBegun: known.begin != nil)
+      let (reason, root) = reason(
+        ofCancel: failure,
+        hasBegun: known.begin != nil,
+        deadline
+      )
       end.reason = reason
       return (end, root)
     case .failed(let failure):
@@ -44,13 +49,16 @@ enum RunWords {
 
   private static func reason(
     ofCancel failure: OperationFailure,
-    hasBegun: Bool
+    hasBegun: Bool,
+    _ deadline: RunDeadline?
   ) -> (String, NeedNotDone?) {
     if let given = failure.first(StepGivenUp.self) {
       let root = NeedNotDone(root: given.failed, outcome: .failed)
       return ("\(root)", root)
     }
-    let reason = failure.first(RunCancelled.self)?.reason
+    var reason = failure.first(RunCancelled.self)?.reason
+    // Only the group of the run has a time limit that cancels: its deadline.
+    if reason == nil, failure.isTimeout { reason = deadline?.reason }
     let begin = hasBegun ? "cancelled" : "not run"
     return (reason.map { "\(begin): \($0)" } ?? begin, nil)
   }

@@ -34,6 +34,8 @@ public final class WorkflowRun: Sendable {
     public var only: [String] = []
     /// The time between being asked to end and being killed.
     public var gracePeriod: Duration = .seconds(10)
+    /// The time at which the run is cancelled; nil for no deadline.
+    public var deadline: RunDeadline?
     /// The workflow's file, an absolute path, whose folder is that which steps run in; nil: the one
     /// that the journal names, or else no file and the current folder.
     public var file: String?
