@@ -1,14 +1,3 @@
-import AdvancedOperations
-
-extension Error {
-  /// Whether a request wasn't made because its circuit is open.
-  var isOpenCircuit: Bool {
-    var error: any Error = self
-    while let condition = error as? OperationConditionError { error = condition.underlying }
-    return error is CircuitClosed.Open
-  }
-}
-
 /// The provider has refused a card, and its ledger says the same.
 public struct CardDeclined: Error, Hashable, Sendable, CustomStringConvertible {
   /// What the provider says.

@@ -51,13 +51,14 @@ extension OrderRun {
     }
   }
 
-  /// Has a request wait for the provider's rate, and fail while its circuit is open.
+  /// Has a request wait for the provider's circuit and rate.
   func goesToProvider(_ request: AdvancedOperation) {
     let options = tools.options
+    request.addCondition(CircuitClosed(tools.breaker, waits: true))
     if let rate = tools.sharedRate {
-      request.addCondition(CircuitClosed(tools.breaker) && rate)
-    } else {
-      request.addCondition(CircuitClosed(tools.breaker))
+      // A request that waits for the circuit takes no token, which others could use.
+      request.conditionPolicy = .stopAtFirstFailure
+      request.addCondition(rate)
     }
     request.addClaim(
       RateLimit("payment provider", options.providerRequests, per: options.providerPeriod)
@@ -85,8 +86,7 @@ extension OrderRun {
   ) async throws -> Value {
     let patience = StepPatience(limit, clock: tools.store.clock, breaker: breaker)
     let policy = policy(from: tools.options.firstDelay)
-      // An open circuit says nothing about this order.
-      .when { $0.isOpenCircuit || !Self.isFinal($0) && !patience.isOver }
+      .when { !Self.isFinal($0) && !patience.isOver }
     let requests = requests(name, policy, isRecorded: true) { attempt in
       let request = make(attempt)
       request.addObserver(patience)

@@ -38,8 +38,6 @@ final class Refusals: Sendable {
 
   /// An attempt has failed; returns whether another one is to follow.
   func allowsAnother(after error: any Error) -> Bool {
-    // A request that wasn't made was neither refused nor accepted.
-    if error.isOpenCircuit { return !isFinal }
     var isRefused = false
     if case PaymentProviderError.refused = error { isRefused = true }
     let (isFinal, isOften) = state.withLock { state in

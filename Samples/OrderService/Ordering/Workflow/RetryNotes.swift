@@ -41,14 +41,7 @@ final class RetryNotes: Sendable {
       let attempt = state.attempts[step, default: 1] + 1
       let retry = OrderRetry(step: step, attempt: attempt, delay: delay, reason: reason)
       state.attempts[step] = attempt
-      // While the circuit is open, the reason is that of the request that was made last.
-      let last = error.isOpenCircuit ? state.latest[step]?.reason : nil
-      state.latest[step] = OrderRetry(
-        step: step,
-        attempt: attempt,
-        delay: delay,
-        reason: last ?? reason
-      )
+      state.latest[step] = retry
       return (retry, Array(state.listeners.values))
     }
     for listener in listeners { listener.yield(retry) }

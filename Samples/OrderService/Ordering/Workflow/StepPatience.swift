@@ -3,10 +3,11 @@ import Synchronization
 
 /// The time that the requests of a step have taken, without that in which they waited for their turn.
 ///
-/// A request waits for the provider's rate, which instances share, and with that for the store. It waits
-/// for the circuit as well, for as long as that isn't closed. Neither says anything about the order, so
-/// that no order fails for it. The patience observes the requests of one step, of which one is on its way
-/// at a time; the circuit is looked at whenever one of them is added, starts or ends.
+/// A request that was added and hasn't started waits for the provider's circuit, for its rate, which
+/// instances share, or for the store. None of these waits says anything about the order, so no order fails
+/// because of them. The same applies to a probe, and to the delay after a failed probe: the provider is down.
+/// The patience observes the requests of one step, of which one is on its way at a time. It reads the state
+/// of the circuit when a request starts and when it has finished.
 final class StepPatience: OperationObserver {
   private struct State {
     var spent = Duration.zero
@@ -31,7 +32,7 @@ final class StepPatience: OperationObserver {
   /// - Parameters:
   ///   - limit: The time for requests, and for the waits between them.
   ///   - clock: The clock that measures it.
-  ///   - breaker: The circuit that requests wait for; nil if there is none.
+  ///   - breaker: The circuit that the requests wait for; nil if there is none.
   init(_ limit: Duration, clock: OperationClock, breaker: CircuitBreaker?) {
     self.limit = limit
     self.clock = clock
@@ -55,17 +56,12 @@ final class StepPatience: OperationObserver {
 
   func operationDidStart(_ operation: AdvancedOperation) { settle(operation) }
 
-  // A request whose condition failed has never started.
-  func operationWillFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
-    settle(operation)
-  }
-
   // The circuit has been notified of the end by now, and may be open.
   func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
     settle(operation)
   }
 
-  /// Time counts from now on if the circuit is closed.
+  /// Counts the time from now on if the circuit is closed.
   private func settle(_ operation: AdvancedOperation) {
     let (now, isClosed) = (clock.now, breaker.map { $0.state == .closed } ?? true)
     state.withLock { state in

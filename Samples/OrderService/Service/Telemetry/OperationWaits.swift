@@ -7,7 +7,7 @@ struct OperationWaits: Equatable, Sendable {
   enum Cause: String, CaseIterable, Sendable {
     /// For what it depends on.
     case dependencies
-    /// For answers: of its conditions, and of its journal.
+    /// For answers: of its conditions, such as the provider's circuit, and of its journal.
     case conditions
     /// For its turn: a claim, a start under a rate, a slot.
     case turn

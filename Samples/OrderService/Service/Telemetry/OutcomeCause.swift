@@ -20,7 +20,6 @@ struct OutcomeCause: Equatable, Sendable {
 
   static func cause(of failure: OperationFailure) -> String {
     if failure.isTimeout { return "timeout" }
-    if failure.first(CircuitClosed.Open.self) != nil { return "circuit open" }
     if failure.first(OrderCancelled.self) != nil { return "order cancelled" }
     if failure.first(OperationQueueClosed.self) != nil { return "shutdown" }
     switch failure.first(PaymentProviderError.self) {

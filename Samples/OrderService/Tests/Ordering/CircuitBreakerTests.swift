@@ -21,6 +21,50 @@ struct CircuitBreakerTests {
     #expect(shop.provider.requests == ["charge", "look up", "charge", "look up", "charge"])
   }
 
+  @Test func `has a request wait, which isn't repeated and needs no slot in the meantime`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 3
+      $0.breakerCooldown = .seconds(3_600)
+    }
+    shop.provider.mood = .isDown
+    let id = try life.submit(.tea())
+    life.run(until: .seconds(3_000))
+    // The third repetition is the one that waits.
+    #expect(life.desk.latestRetries(of: id)["charge"]?.attempt == 4)
+    let explanation = try #require(life.desk.operation(of: id)).explain().description
+    #expect(
+      explanation.contains("charge request (in another queue) waits for the circuit for "),
+      "\(explanation)"
+    )
+    #expect(explanation.contains("The circuit is open for another "), "\(explanation)")
+
+    shop.provider.mood = .works
+    life.run()
+    #expect(try life.state(of: id) == .confirmed)
+    #expect(shop.provider.requests.count == 7)
+    // It began when the cooldown was over, and not at the end of a delay.
+    let probe = try #require(shop.provider.requestTimes.last)
+    #expect(shop.provider.requestTimes[4] + .seconds(3_600) == probe)
+  }
+
+  @Test func `ends the wait of an order that is cancelled`() throws {
+    let life = try Life(in: shop) {
+      $0.breakerFailures = 1
+      $0.breakerCooldown = .seconds(3_600)
+    }
+    shop.provider.next(.isDown)
+    let id = try life.submit(.tea())
+    life.run(until: .seconds(60))
+    #expect(life.desk.cancel(id, because: "a change of mind"))
+    life.run(until: .seconds(61))
+    // Its refund waits as well.
+    #expect(shop.provider.requests == ["charge"])
+    life.run()
+    #expect(shop.provider.requests.last == "refund")
+    #expect(try life.state(of: id).name == "cancelled")
+    #expect(shop.mistakes.isEmpty)
+  }
+
   @Test func `opens for all orders, which are confirmed when it is closed again`() throws {
     let life = try Life(in: shop) {
       $0.breakerFailures = 3
@@ -58,7 +102,7 @@ struct CircuitBreakerTests {
     #expect(shop.mistakes.isEmpty)
   }
 
-  @Test func `fails no order by a refusal, even if the time of that order is over`() throws {
+  @Test func `fails no order while that waits, even if the time of the order is over`() throws {
     let life = try Life(in: shop) {
       $0.breakerFailures = 2
       $0.stepTimeout = .milliseconds(1)
@@ -103,7 +147,7 @@ struct CircuitBreakerTests {
     for number in 1...5 { try life.submit(.tea(), key: "\(number)") }
     try life.simulation.run(until: { life.desk.breaker.state == .halfOpen })
     let count = shop.provider.requests.count { $0 == "charge" }
-    // The probe takes thirty seconds, and the others try every few.
+    // The probe takes thirty seconds, and the others wait for its end.
     life.simulation.advance(by: .seconds(29))
     #expect(shop.provider.requests.count { $0 == "charge" } <= count + 1)
     life.run()

@@ -85,6 +85,28 @@ struct FleetRequestTests {
     #expect(shop.mistakes == [])
   }
 
+  @Test func `takes no token of the shared rate for a request that waits for the circuit`() throws {
+    let shop = Shop()
+    let fleet = Fleet(in: shop)
+    let instance = try fleet.start("a") {
+      $0.breakerFailures = 1
+      $0.breakerCooldown = .seconds(600)
+    }
+    instance.store.tokens.withLock { $0 = 10 }
+    shop.provider.next(.isDown)
+    let ids = try (1...3).map { number in
+      let id = try fleet.submit(.tea(), to: instance, key: "\(number)")
+      fleet.simulation.run(until: .seconds(number))
+      return id
+    }
+    fleet.simulation.run(until: .seconds(500))
+    #expect(shop.provider.requests == ["charge"])
+    #expect(instance.store.tokens.withLock { $0 } == 9)
+    try fleet.run(until: { ids.allSatisfy { fleet.state(of: $0) == .confirmed } })
+    #expect(instance.store.tokens.withLock { $0 } == 6)
+    #expect(shop.mistakes == [])
+  }
+
   @Test func `keeps its orders after an outage of the store`() throws {
     let other = try fleet.submit(.tea(), to: second, key: "other")
     fleet.simulation.run(until: .seconds(20))
