@@ -25,6 +25,9 @@ extension OrderDesk {
     /// The longest wait between two tries.
     public var longestDelay = Duration.seconds(15)
 
+    /// The longest delay that the provider may ask for, before any order sends another request.
+    public var longestRetryAfter = Duration.seconds(300)
+
     /// The number of refusals of a refund in a row after which it is repeated slowly.
     ///
     /// A refund is never given up. A contradiction of the store is the last word after so many.

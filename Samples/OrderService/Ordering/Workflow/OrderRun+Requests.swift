@@ -61,9 +61,12 @@ extension OrderRun {
       request.addCondition(rate)
     }
     request.addClaim(
-      RateLimit("payment provider", options.providerRequests, per: options.providerPeriod)
+      RateLimit(Self.providerRate, options.providerRequests, per: options.providerPeriod)
     )
   }
+
+  /// The key of the provider's rate, which is held while the provider asks all orders to wait.
+  private static var providerRate: String { "payment provider" }
 
   /// Runs requests until one succeeds.
   ///
@@ -156,6 +159,12 @@ extension OrderRun {
     _ make: @escaping @Sendable (_ attempt: Int) -> ResultOperation<Value>
   ) -> RetryOperation<Value> {
     let limit = tools.options.requestTimeout
+    let policy = policy.retryAfter(
+      holding: Self.providerRate,
+      atMost: tools.options.longestRetryAfter
+    ) {
+      ($0 as? PaymentProviderError)?.retryAfter
+    }
     let requests = RetryOperation(name: "\(name) requests", retry: policy) { [recorder] attempt in
       let request = make(attempt)
       request.addObserver(TimeoutObserver(limit))

@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// A request that was added and hasn't started waits for the provider's circuit, for its rate, which
 /// instances share, or for the store. None of these waits says anything about the order, so no order fails
-/// because of them. The same applies to a probe, and to the delay after a failed probe: the provider is down.
+/// because of them. The same applies to a probe, to the delay after a failed probe, and to the delay that the
+/// provider asks for.
 /// The patience observes the requests of one step, of which one is on its way at a time. It reads the state
 /// of the circuit when a request starts and when it has finished.
 final class StepPatience: OperationObserver {
@@ -54,20 +55,21 @@ final class StepPatience: OperationObserver {
     }
   }
 
-  func operationDidStart(_ operation: AdvancedOperation) { settle(operation) }
+  func operationDidStart(_ operation: AdvancedOperation) { settle(operation, isAskedToWait: false) }
 
   // The circuit has been notified of the end by now, and may be open.
   func operationDidFinish(_ operation: AdvancedOperation, outcome: OperationOutcome) {
-    settle(operation)
+    let error = outcome.failure?.first(PaymentProviderError.self)
+    settle(operation, isAskedToWait: error?.retryAfter != nil)
   }
 
-  /// Counts the time from now on if the circuit is closed.
-  private func settle(_ operation: AdvancedOperation) {
+  /// Counts the time from now on if the circuit is closed, and the provider hasn't asked for a delay.
+  private func settle(_ operation: AdvancedOperation, isAskedToWait: Bool) {
     let (now, isClosed) = (clock.now, breaker.map { $0.state == .closed } ?? true)
     state.withLock { state in
       // The end of one may be delivered when the next waits for its turn.
       guard state.request == ObjectIdentifier(operation) else { return }
-      state.count(until: now, goesOn: isClosed)
+      state.count(until: now, goesOn: isClosed && !isAskedToWait)
     }
   }
 }

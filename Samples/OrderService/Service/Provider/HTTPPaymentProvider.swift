@@ -120,7 +120,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
       card: cardToken,
       reference: charge.order.rawValue
     )
-    let (status, content) = try await send(
+    let (status, content, delay) = try await send(
       .POST,
       "/charges",
       JSONEncoder().encode(body),
@@ -129,31 +129,36 @@ public struct HTTPPaymentProvider: PaymentProvider {
     switch (status, content.code) {
     case (402, let code): return ChargeAnswer(.declined, reason: code)
     case (409, "voided"): return ChargeAnswer(.voided)
-    default: return try answer(status, content)
+    default: return try answer(status, content, delay)
     }
   }
 
   /// Looks a charge up.
   public func lookUp(_ charge: Charge) async throws -> ChargeAnswer? {
-    let (status, content) = try await send(.GET, "/charges/\(charge.key)")
-    return status == 404 ? nil : try answer(status, content)
+    let (status, content, delay) = try await send(.GET, "/charges/\(charge.key)")
+    return status == 404 ? nil : try answer(status, content, delay)
   }
 
   /// Asks for a refund; the provider refuses later charges of the key.
   public func refund(_ charge: Charge) async throws -> ChargeAnswer {
     let body = try JSONEncoder().encode(RefundBody(charge: charge.key))
-    let (status, content) = try await send(.POST, "/refunds", body)
-    return try answer(status, content)
+    let (status, content, delay) = try await send(.POST, "/refunds", body)
+    return try answer(status, content, delay)
   }
 
   /// The answer about a charge, if the status says that there is one.
-  private func answer(_ status: Int, _ content: Content) throws -> ChargeAnswer {
+  private func answer(
+    _ status: Int,
+    _ content: Content,
+    _ delay: Duration?
+  ) throws -> ChargeAnswer {
     let text = "\(status)\(content.detail.map { " \($0.oneLine(atMost: 200))" } ?? "")"
     switch status {
     case 200..<300: return content.answer
     case 300..<400:
       throw PaymentProviderError.unconfirmed("\(status), and redirects aren't followed")
-    case 408, 409, 425, 429, 500...: throw PaymentProviderError.unavailable(text)
+    case 429, 503: throw PaymentProviderError.unavailable(text, retryAfter: delay)
+    case 408, 409, 425, 500...: throw PaymentProviderError.unavailable(text)
     default: throw PaymentProviderError.refused(text)
     }
   }
@@ -163,7 +168,7 @@ public struct HTTPPaymentProvider: PaymentProvider {
     _ path: String,
     _ body: Data? = nil,
     key: String? = nil
-  ) async throws -> (Int, Content) {
+  ) async throws -> (Int, Content, retryAfter: Duration?) {
     let request = HTTPClientRequest(
       method,
       url + path,
@@ -171,11 +176,12 @@ public struct HTTPPaymentProvider: PaymentProvider {
       idempotencyKey: key,
       token: token
     )
-    let (status, content): (Int, ByteBuffer)
+    let (status, content, header): (Int, ByteBuffer, String?)
     do {
       let response = try await client.execute(request, timeout: limit)
       status = Int(response.status.code)
       content = try await response.body.collect(upTo: 65_536)
+      header = response.headers.first(name: "Retry-After")
     } catch {
       // An attempt whose time is over, or whose order was cancelled, isn't the provider's fault.
       if Task.isCancelled { throw CancellationError() }
@@ -183,7 +189,15 @@ public struct HTTPPaymentProvider: PaymentProvider {
       throw PaymentProviderError.noAnswer("\(error)".oneLine(atMost: 200))
     }
     Logger.current.debug("\(method) \(path)", metadata: ["status": "\(status)"])
-    return (status, try Self.content(of: content))
+    return (status, try Self.content(of: content), header.flatMap(Self.seconds))
+  }
+
+  /// Reads the header `Retry-After` if it has seconds.
+  ///
+  /// A date is ignored, because the clocks of the provider and of this machine may differ.
+  private static func seconds(_ header: String) -> Duration? {
+    guard !header.isEmpty, header.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+    return Int32(header).map { .seconds($0) }
   }
 
   /// Reads the JSON of an answer as strictly as a request.

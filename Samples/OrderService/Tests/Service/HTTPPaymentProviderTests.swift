@@ -110,6 +110,46 @@ private let charge = Charge(of: OrderID(rawValue: "7"), amount: Money(500))
     }
   }
 
+  @Test func `The client reads the delay of a provider that has too many requests, or is down`()
+    async throws
+  {
+    try await test({ $0.isDown = true }) { payments in
+      let error = await #expect(throws: PaymentProviderError.self) {
+        try await payments.lookUp(charge)
+      }
+      #expect(error == .unavailable("503 The provider is down.", retryAfter: .seconds(5)))
+    }
+    try await test({ $0.rate = 1 }) { payments in
+      _ = try await payments.lookUp(charge)
+      let error = await #expect(throws: PaymentProviderError.self) {
+        try await payments.lookUp(charge)
+      }
+      #expect(error == .unavailable("429 Too many requests.", retryAfter: .seconds(1)))
+    }
+  }
+
+  @Test(arguments: [
+    (429, "30", Duration.seconds(30)), (503, "0", .zero), (429, "-1", nil), (429, "1.5", nil),
+    (429, "", nil), (429, "99999999999999999999", nil), (500, "30", nil),
+    (429, "Fri, 31 Dec 2100 23:59:59 GMT", nil),
+  ])
+  func `A delay is a number of seconds`(
+    _ status: Int,
+    _ header: String,
+    _ delay: Duration?
+  )
+    async throws
+  {
+    let server = try await LyingServer { _ in
+      LyingServer.json(status, "{}", "Retry-After: \(header)\r\n")
+    }
+    let error = await #expect(throws: PaymentProviderError.self) {
+      try await HTTPPaymentProvider(url: server.url).lookUp(charge)
+    }
+    #expect(error == .unavailable("\(status)", retryAfter: delay))
+    try await server.close()
+  }
+
   @Test func `A lost answer is none`() async throws {
     try await test({ $0.lose = 1 }) { payments in
       await #expect {

@@ -19,6 +19,8 @@ final class ScriptedProvider: PaymentProvider {
     case declinesWithoutRecord
     /// The request is wrong, and a repetition is wrong too.
     case refuses
+    /// The provider does nothing, and asks to wait.
+    case tooMany(retryAfter: Duration)
     /// The answer takes so long; what is cancelled meanwhile has not arrived.
     case takes(Duration)
     /// There is no answer, and a cancel ends the request as a network does: with an error of its own.
@@ -106,6 +108,7 @@ final class ScriptedProvider: PaymentProvider {
     case .declines: return enter(charge, .declined(reason: "no money"))
     case .declinesWithoutRecord: return ChargeAnswer(.declined, reason: "a fault")
     case .refuses: throw PaymentProviderError.refused("the token is none")
+    case .tooMany(let delay): throw PaymentProviderError.unavailable("429", retryAfter: delay)
     case .takes(let duration):
       try await clock.sleep(for: duration)
       return enter(charge, .charged)
@@ -136,6 +139,7 @@ final class ScriptedProvider: PaymentProvider {
     case .works, .lies, .declines, .declinesWithoutRecord: break
     case .isDown, .delivers, .breaksOff: throw PaymentProviderError.noAnswer("no connection")
     case .refuses: throw PaymentProviderError.refused("too late")
+    case .tooMany(let delay): throw PaymentProviderError.unavailable("429", retryAfter: delay)
     case .takes(let duration): try await clock.sleep(for: duration)
     case .losesAnswer:
       state.withLock { $0.ledger[charge.key] = .refunded }
