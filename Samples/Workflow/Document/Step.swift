@@ -111,6 +111,9 @@ public struct RetryRule: Sendable, Equatable, Codable {
   /// How long all attempts may take together; nil: any time.
   public var total: Duration?
 
+  /// The longest delay that a failed command may ask for; nil: it can't ask.
+  public var retryAfter: Duration?
+
   /// Creates a rule.
   public init(attempts: Int?) { self.attempts = attempts }
 }

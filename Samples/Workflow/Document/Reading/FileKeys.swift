@@ -24,6 +24,7 @@ package enum FileKeys {
     case attempts, delay, backoff
     case maximumDelay = "max-delay"
     case jitter, total
+    case retryAfter = "retry-after"
   }
 
   /// Of `when` and `require`.

@@ -29,6 +29,7 @@ struct RetryReader {
       case .maximumDelay: rule.maximumDelay = fields.time(value, "‘max-delay’")
       case .jitter: rule.hasJitter = fields.flag(value, "‘jitter’") ?? false
       case .total: rule.total = fields.time(value, "‘total’")
+      case .retryAfter: rule.retryAfter = fields.time(value, "‘retry-after’")
       }
     }
     guard case .map = node.content else { return nil }
@@ -58,7 +59,7 @@ struct RetryReader {
       )
     }
     if rule.attempts == 1,
-      let place = [.delay, .backoff, .maximumDelay, .jitter, .total]
+      let place = [.delay, .backoff, .maximumDelay, .jitter, .total, .retryAfter]
         .compactMap({ places[$0] }).min()
     {
       findings.add("with one attempt, there is nothing to wait for", at: place)

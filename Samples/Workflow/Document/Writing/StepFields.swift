@@ -88,6 +88,7 @@ package struct StepFields {
     add(.maximumDelay, rule.maximumDelay.map(DurationText.text))
     add(.jitter, rule.hasJitter ? "true" : nil)
     add(.total, rule.total.map(DurationText.text))
+    add(.retryAfter, rule.retryAfter.map(DurationText.text))
     return YAMLText.map(entries)
   }
 

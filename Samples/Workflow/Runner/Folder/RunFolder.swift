@@ -125,6 +125,11 @@ public struct RunFolder: Sendable, Equatable {
     "\(scratch)/\(Step.fileName(for: step)).\(attempt).outputs"
   }
 
+  /// The file to which a failed attempt of a step writes the delay that it asks for.
+  func retryAfterFile(of step: String, attempt: Int) -> String {
+    "\(scratch)/\(Step.fileName(for: step)).\(attempt).retry-after"
+  }
+
   /// Where runs are kept, beside the files of their workflows.
   public static let usualPlace = ".workflow/runs"
 

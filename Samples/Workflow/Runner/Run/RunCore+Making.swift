@@ -30,9 +30,11 @@ extension RunCore {
   ) -> ResultOperation<StepEnd> {
     let step = steps[index]
     let journal = StepJournal(core: self)
-    let policy = step.policy(after: { [weak self] in
+    let policy = step.policy { [weak self] in
       self?.state.withLock { $0.steps[index].earlierFailures } ?? 0
-    })
+    } requestedDelay: { [weak self] in
+      self?.state.withLock { $0.steps[index].requestedDelay }
+    }
     let operation = ResultOperation(retry: policy) { [weak self] in
       guard let self else { throw CancellationError() }
       return try await self.body(of: index)
@@ -176,9 +178,14 @@ extension Step {
 
   /// What happens when an attempt fails, or takes too long; nil: one attempt, as long as it wants.
   ///
-  /// - Parameter before: Returns how many attempts failed before this process; they count.
+  /// - Parameters:
+  ///   - before: Returns how many attempts failed before this process; they count.
+  ///   - requestedDelay: Returns the delay that the failed attempt asks for.
   /// - Returns: A policy.
-  fileprivate func policy(after before: @escaping @Sendable () -> Int) -> RetryPolicy? {
+  fileprivate func policy(
+    after before: @escaping @Sendable () -> Int,
+    requestedDelay: @escaping @Sendable () -> Duration?
+  ) -> RetryPolicy? {
     guard let retry else {
       return timeout.map { RetryPolicy { _, _ in nil }.attemptTimeout($0) }
     }
@@ -189,6 +196,11 @@ extension Step {
     }
     .when { !($0 is TemplateError) }
     if retry.hasJitter { policy = policy.jittered() }
+    if let longest = retry.retryAfter {
+      policy = policy.retryAfter(holding: rates.first?.key, atMost: longest) { _ in
+        requestedDelay()
+      }
+    }
     if let total = retry.total { policy = policy.totalTimeout(total) }
     if let timeout { policy = policy.attemptTimeout(timeout) }
     // A step that waits for its next attempt keeps nothing from others.

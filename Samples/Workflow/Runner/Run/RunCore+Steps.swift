@@ -68,7 +68,10 @@ extension RunCore {
     try folder.makeParts()
     let isResumed = current?.isResumed == true
     // Of an attempt of the same number, whose runner was killed before it wrote that down.
-    if isResumed, !engine.hasSubmitted(attempt) { unlink(attempt.outputFile) }
+    if isResumed, !engine.hasSubmitted(attempt) {
+      unlink(attempt.outputFile)
+      if let file = attempt.retryAfterFile { unlink(file) }
+    }
     if number > 1 || isResumed { write("attempt \(number)", to: attempt) }
     let exit = try await logged(index, attempt, isNew: number == 1 && !isResumed) { log in
       try await engine.run(attempt, report: report(index, log))
@@ -144,8 +147,10 @@ extension RunCore {
     let step = steps[index]
     if let error = StepError(exit.status) {
       unlink(attempt.outputFile)
+      noteRequestedDelay(index, attempt)
       throw caused(error)
     }
+    if let file = attempt.retryAfterFile { unlink(file) }
     let outputs: [String: String]
     do throws(OutputProblem) {
       outputs = try StepOutputs.take(attempt.outputFile, declared: step.outputs)
@@ -162,6 +167,23 @@ extension RunCore {
         queued: known.queuedTime,
         node: exit.node ?? known.node,
         outputs: outputs
+      )
+    }
+  }
+
+  /// Notes the delay that a failed command asks for.
+  private func noteRequestedDelay(_ index: Int, _ attempt: StepAttempt) {
+    guard let file = attempt.retryAfterFile else { return }
+    do throws(ValueProblem) {
+      guard let delay = try RequestedDelay.take(file) else { return }
+      state.withLock { $0.attemptAsks(index, forDelay: delay) }
+    } catch {
+      let help = error.help.map { " (\($0))" } ?? ""
+      send(
+        .notice(
+          step: steps[index].id,
+          "the delay in $WORKFLOW_RETRY_AFTER doesn't apply: \(error.message)\(help)"
+        )
       )
     }
   }
@@ -289,6 +311,11 @@ extension RunCore {
     variables["WORKFLOW_STEP"] = step.id
     variables["WORKFLOW_ATTEMPT"] = "\(number)"
     variables["WORKFLOW_OUTPUT"] = folder.outputFile(of: step.id, attempt: number)
+    let isRollback = command != step.command
+    let canAsk = !isRollback && step.retry?.retryAfter != nil
+    // The runner may have the variable itself, as a step of another run.
+    variables["WORKFLOW_RETRY_AFTER"] =
+      canAsk ? folder.retryAfterFile(of: step.id, attempt: number) : nil
     var attempt = StepAttempt(
       run: runName,
       step: step,
@@ -300,7 +327,7 @@ extension RunCore {
       scratchFolder: folder.scratch,
       gracePeriod: options.gracePeriod
     )
-    attempt.isInteractive = step.isInteractive && command == step.command
+    attempt.isInteractive = step.isInteractive && !isRollback
     return attempt
   }
 
@@ -338,6 +365,9 @@ extension RunCore {
 extension StepAttempt {
   /// The file of the attempt's outputs.
   var outputFile: String { environment["WORKFLOW_OUTPUT"] ?? "" }
+
+  /// The file of the delay that the attempt asks for; nil if it can't ask.
+  var retryAfterFile: String? { environment["WORKFLOW_RETRY_AFTER"] }
 }
 
 extension String {

@@ -41,6 +41,8 @@ struct RunState {
     var node: String?
     /// The machines of all attempts of this process, in order.
     var nodes: [String] = []
+    /// The delay that the attempt which has failed asks for; nil if it asks for none.
+    var requestedDelay: Duration?
     /// Whether an attempt has failed, and the next one hasn't begun.
     var isBetweenAttempts = false
     /// What it waits for by its engine.
@@ -164,6 +166,7 @@ struct RunState {
     now: Duration
   ) -> (number: Int, open: RunProgress.OpenAttempt?) {
     steps[index].wait = nil
+    steps[index].requestedDelay = nil
     steps[index].attempt = AttemptTimes(begin: now)
     if let open = steps[index].open {
       steps[index].open = nil
@@ -194,6 +197,11 @@ struct RunState {
     if times.placed == nil, times.ran == nil, steps[index].wait != nil { waited = now - begin }
     steps[index].foreignTime += waited
     steps[index].queued += max(waited, .zero)
+  }
+
+  /// An attempt has failed, and asks for a delay before the next one.
+  mutating func attemptAsks(_ index: Int, forDelay delay: Duration) {
+    steps[index].requestedDelay = delay
   }
 
   /// Something of a step begins to write to its log, or has ended.

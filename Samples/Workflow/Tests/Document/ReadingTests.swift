@@ -87,6 +87,7 @@ import WorkflowDocument
             max-delay: 30s
             jitter: true
             total: 5m
+            retry-after: 2m
           timeout: 90s
           exclusive: database
           rate: {registry: 10/min}
@@ -152,6 +153,7 @@ import WorkflowDocument
     retry.maximumDelay = .seconds(30)
     retry.hasJitter = true
     retry.total = .seconds(300)
+    retry.retryAfter = .seconds(120)
     #expect(test.retry == retry)
     #expect(test.timeout == .seconds(90))
     #expect(test.exclusive == ["database"])
@@ -161,7 +163,7 @@ import WorkflowDocument
       command: .arguments([
         Template(text: "cp"), Template(text: "app.tar"), Template([.text("out/"), .run]),
       ]),
-      line: 30
+      line: 31
     )
     publish.needs = tests
     publish.rollback = .shell(Template(text: "rm -f out/app.tar"))

@@ -248,6 +248,8 @@ import Testing
         - {id: c, command: x, retry: {attempts: 3, backoff: constant, max-delay: 1m}}
         - {id: d, command: x, retry: {attempts: 3, delay: 1m, max-delay: 5s}}
         - {id: e, command: x, retry: {attempts: 3, delay: 1m, total: 5s}}
+        - {id: f, command: x, retry: {attempts: 1, retry-after: 5m}}
+        - {id: g, command: x, retry: {attempts: 2, retry-after: soon}}
       """,
       """
       f.yml:2:46: error: with one attempt, there is nothing to wait for
@@ -269,6 +271,15 @@ import Testing
       f.yml:6:57: error: ‘total’ is no more than the delay of 1m, so there is no second attempt
        6 |   - {id: e, command: x, retry: {attempts: 3, delay: 1m, total: 5s}}
          |                                                         ^
+
+      f.yml:7:46: error: with one attempt, there is nothing to wait for
+       7 |   - {id: f, command: x, retry: {attempts: 1, retry-after: 5m}}
+         |                                              ^
+
+      f.yml:8:59: error: ‘soon’ isn’t a time
+       8 |   - {id: g, command: x, retry: {attempts: 2, retry-after: soon}}
+         |                                                           ^
+         help: times are like ‘90s’, ‘10m’ or ‘1h30m’
       """
     ),
   ])

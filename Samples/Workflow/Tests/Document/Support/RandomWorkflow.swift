@@ -128,6 +128,7 @@ struct RandomWorkflow {
     if numbers.chance(50) { rule.backoff = .linear }
     if numbers.chance(50) { rule.maximumDelay = rule.delay * 3 }
     rule.hasJitter = numbers.chance(50)
+    if numbers.chance(50) { rule.retryAfter = duration() }
     return rule
   }
 

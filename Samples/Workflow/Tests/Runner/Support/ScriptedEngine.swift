@@ -10,6 +10,8 @@ final class ScriptedEngine: StepEngine {
   enum Play: Sendable {
     /// It exits with a code after some time.
     case exit(Int, after: Duration = .seconds(1), outputs: [String: String] = [:])
+    /// It fails after some time, and asks for a delay by this text.
+    case asks(String, after: Duration = .seconds(1))
     /// Its machine goes away after some time.
     case lost(after: Duration = .seconds(1))
     /// It goes on until it is asked to end, and then takes some time for that.
@@ -103,6 +105,13 @@ final class ScriptedEngine: StepEngine {
         }
         note(name + ".")
         return StepExit(.exited(code))
+      case .asks(let text, let time):
+        try await clock.sleep(for: time)
+        if let file = attempt.retryAfterFile {
+          try OpenFile(file, OpenFile.writingAnew).write(text.utf8)
+        }
+        note(name + ".")
+        return StepExit(.exited(1))
       case .lost(let time):
         try await clock.sleep(for: time)
         throw Lost()
