@@ -249,7 +249,7 @@ public final class SimulatedEnvironment: Sendable {
   /// - Parameters:
   ///   - name: The name of the step in ``pending`` and ``log``.
   ///   - atAnyTime: Whether time may move while the step is pending.
-  ///   - body: The closure. It may call every method, because no lock is held.
+  ///   - body: The closure. It may call any method, because no lock is held.
   public func addStep(
     _ name: String,
     atAnyTime: Bool = false,
@@ -264,11 +264,11 @@ public final class SimulatedEnvironment: Sendable {
   ///
   /// The name of a step consists of an action and its subject: `start download`,
   /// `task of download`. A second operation with the same name gets the number 2:
-  /// `start download #2`. A second task or timer of an operation gets a number as well:
-  /// `task of download #2` is an `async let` or a task of a group. A task keeps its name for all of
-  /// its parts. In `actor turn of download`, an actor runs a call of the operation, and calls that
-  /// arrive in the meantime. Names are for reading only: a simulation doesn't identify steps by
-  /// their names.
+  /// `start download #2`. A second task or timer of an operation gets a number as well: if only
+  /// one operation has the name, `task of download #2` is an `async let` or a task of a group. A
+  /// task keeps its name for all of its parts. In `actor turn of download`, an actor runs a call
+  /// of the operation, and calls that arrive in the meantime. Names are for reading only: a
+  /// simulation doesn't identify steps by their names.
   ///
   /// A timer isn't a step before it is due, so an empty list doesn't mean that nothing will happen.
   public var pending: [String] { simulation.pending }
