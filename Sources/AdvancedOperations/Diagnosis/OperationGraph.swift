@@ -1,6 +1,6 @@
 public import CoreOperations
 
-/// Operations with their states and dependencies: a value, taken at one moment.
+/// A snapshot of operations with their states and dependencies, as a value.
 ///
 /// ```swift
 /// for node in queue.graph.nodes where node.state == .pending { print(node.name) }
@@ -8,8 +8,8 @@ public import CoreOperations
 ///
 /// The module AdvancedOperationsVisualization draws a graph.
 ///
-/// Operations keep running while the graph is taken: each node has the state that its operation had when
-/// the graph read it.
+/// Operations keep running while a graph is created. Each node has the state that its operation had when the
+/// initializer read the operation.
 public struct OperationGraph: Sendable, CustomStringConvertible {
   /// An operation in the graph.
   public struct Node: Sendable, Identifiable {
@@ -33,8 +33,10 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
     public var waitReason: String?
     /// The identifier of the group that the operation is a child of.
     public var group: String?
-    /// Whether the graph was taken of the operation or of its group; otherwise the operation is in the graph
-    /// because a member depends on it.
+    /// Whether the operation or its group was passed to the initializer of the graph.
+    ///
+    /// If the value is false, the operation is in the graph because another operation in the graph depends on
+    /// it.
     public var isMember: Bool
   }
 
@@ -71,9 +73,11 @@ public struct OperationGraph: Sendable, CustomStringConvertible {
   /// The connections, in the order of the nodes to which they lead.
   public var edges: [Edge]
 
-  /// Takes the graph of operations, of the children of groups among them, and of their dependencies.
+  /// Creates a graph of the operations, of the children of groups among them, and of their dependencies.
   ///
-  /// The graph has finished dependencies, but not the dependencies of those, unless you pass them.
+  /// The graph contains the dependencies of these dependencies as well, at any depth. It contains dependencies
+  /// that have finished. It doesn't contain the dependencies of a finished dependency, unless you pass them or
+  /// the finished dependency.
   ///
   /// - Parameter operations: Operations in any queues or none, finished or not.
   /// - Complexity: O(n + e), n the number of nodes and e the number of edges.

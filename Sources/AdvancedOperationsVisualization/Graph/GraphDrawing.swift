@@ -7,17 +7,17 @@ extension OperationGraph {
   ///
   /// A box for each operation has the color of its state, its name, and its state in words unless the
   /// operation waits. Arrows point from an operation to the operations that wait for it, from left to right.
-  /// An arrow that points to the left completes a cycle. A dashed arrow points from a producer to its
-  /// product. A group is a frame around its children, with the box of the group on top. The box of an
-  /// operation that isn't a member of the graph is dashed.
+  /// An arrow that points to the left completes a cycle. A dashed arrow points from an operation to an
+  /// operation that it produced. A group is a frame around its children, with the box of the group on top.
+  /// The box of an operation that isn't a member of the graph is dashed.
   ///
   /// ```swift
   /// let graph = OperationGraph(of: [order, report])
   /// try graph.svg().write(toFile: file, atomically: true, encoding: .utf8)
   /// ```
   ///
-  /// Long names are folded, and very long names are cut in the middle. A pointer over a box shows the whole
-  /// name and the failure. The picture is dark if its viewer prefers dark colors.
+  /// Long names are wrapped, and very long names are shortened in the middle. A pointer over a box shows the
+  /// whole name and the failure. The picture is dark if its viewer prefers dark colors.
   ///
   /// People can read a picture of some hundred operations: use `filter(_:)` for a part of a
   /// larger graph.

@@ -9,9 +9,10 @@ extension OperationGraph {
   /// print(OperationGraph(of: [download, store]).mermaid())  // for Markdown
   /// ```
   ///
-  /// Arrows point from an operation to the operations that wait for it; dashed arrows point from a producer
-  /// to its product. A dashed box is an operation that isn't a member of the graph. Children are in a frame
-  /// with their group. Long names are folded, and very long names are cut in the middle.
+  /// Arrows point from an operation to the operations that wait for it. Dashed arrows point from an operation
+  /// to the operations that it produced. A dashed box is an operation that isn't a member of the graph.
+  /// Children are in a frame with their group. Long names are wrapped, and very long names are shortened in
+  /// the middle.
   ///
   /// Graphviz lays out a few thousand nodes in a minute. Use `filter(_:)` for a part of a larger graph.
   ///
@@ -51,9 +52,9 @@ extension OperationGraph {
 
   /// Returns the graph as a Mermaid flowchart, which many Markdown viewers draw.
   ///
-  /// Arrows point from an operation to the operations that wait for it; dotted arrows point from a producer
-  /// to its product. Children are in a frame with their group. Long names are folded, and very long names are
-  /// cut in the middle.
+  /// Arrows point from an operation to the operations that wait for it. Dotted arrows point from an operation
+  /// to the operations that it produced. Children are in a frame with their group. Long names are wrapped, and
+  /// very long names are shortened in the middle.
   ///
   /// Mermaid refuses more than 500 edges, unless its `maxEdges` allows them. Use `filter(_:)` for a part of a
   /// larger graph.

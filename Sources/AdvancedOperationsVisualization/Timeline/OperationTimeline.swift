@@ -106,10 +106,11 @@ public struct OperationTimeline: Sendable {
 
   /// A plan with the durations and dependencies, to calculate the effect of changes.
   ///
-  /// The numbers of the pieces are the indices of ``spans``. An executing operation counts as if it ended
-  /// now, and an operation that never executed takes no time. A group takes no time itself: it ends with its
-  /// children, which begin after the dependencies of the group. The plan doesn't have the evaluation of
-  /// conditions, because that takes no worker; ``criticalPath`` counts it.
+  /// Each piece of the plan is one operation. The number of the piece is the index of the operation in
+  /// ``spans``. An executing operation counts as if it ended now, and an operation that never executed takes
+  /// no time. A group takes no time itself. Its children begin after the dependencies of the group, and the
+  /// group ends when its last child ends. The plan doesn't contain the evaluation of conditions, because the
+  /// evaluation doesn't take a worker. ``criticalPath`` includes the evaluation.
   public var plan: OperationPlan {
     var predecessors = waitsBeforeStart
     addChildren(to: &predecessors)
