@@ -244,9 +244,9 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   // MARK: Configuring
 
-  /// The name of the queue; the type and the address of the object, until a name is set.
+  /// The name of the queue; by default, the type and the address of the queue.
   ///
-  /// The name is never nil. Setting nil restores the first name. The name of ``main`` can't be
+  /// The name is never nil. Setting nil restores the default name. The name of ``main`` can't be
   /// changed.
   open var name: String? {
     get { settings.withLock { $0.name } ?? firstName }
@@ -266,7 +266,7 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
 
   /// The name that was set, if one was.
   ///
-  /// The first name contains the address, which differs from run to run. Texts about operations, and the log
+  /// The default name contains the address, which differs from run to run. Texts about operations, and the log
   /// of a simulation, have to be the same in each run.
   package final var givenName: String? {
     let name = name
