@@ -72,13 +72,13 @@ public struct FreeSpace: ImmediateCondition {
   ///
   /// - Parameters:
   ///   - bytes: The number of bytes that an unprivileged program must be able to write.
-  ///   - path: A file or folder on the volume. If it doesn't exist, the system is asked about the
-  ///     nearest folder above it.
+  ///   - path: A file or folder on the volume. If it doesn't exist, the nearest existing folder
+  ///     above it determines the volume.
   ///   - measure: A closure that returns the number of free bytes of the volume of the path; nil
-  ///     asks the file system. The closure is called at each evaluation, on the thread of the
-  ///     evaluation, while no lock is held, so it must not block. A ``Problem`` that it throws is
-  ///     the error of the condition. Any other error results in
-  ///     ``Problem/notMeasured(path:reason:)``.
+  ///     asks the file system. Each evaluation calls the closure on the thread that evaluates the
+  ///     condition. The closure must not block this thread. No lock is held during the call. If the
+  ///     closure throws a ``Problem``, the problem is the error of the condition. Any other error
+  ///     results in ``Problem/notMeasured(path:reason:)``.
   public init(
     atLeast bytes: Int64,
     at path: String,

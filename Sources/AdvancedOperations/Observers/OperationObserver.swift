@@ -5,7 +5,7 @@
 /// called.
 ///
 /// The observers of an operation are notified one after the other, in the order in which they were attached,
-/// and never at the same time. No lock is held, so a callback may call every method. The callbacks run on the
+/// and never at the same time. No lock is held, so a callback may call any method. The callbacks run on the
 /// thread that causes the event, or on a thread that is still delivering an earlier event. The operation
 /// doesn't continue while a callback blocks its thread.
 ///

@@ -127,7 +127,7 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// The hook usually runs on the thread whose call decided the outcome. If another thread is still notifying
   /// observers of an earlier event, that thread calls the hook afterwards. No lock is held, so the hook may
-  /// call every method. It can't change the outcome. Overrides need not call `super`.
+  /// call any method. It can't change the outcome. Overrides need not call `super`.
   ///
   /// - Parameter errors: The value of ``errors``, which doesn't change any more.
   open func finished(withErrors errors: [any Error]) {}

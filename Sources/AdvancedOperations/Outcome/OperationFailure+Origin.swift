@@ -133,12 +133,14 @@ extension OperationFailure {
     }
     /// Returns the origin of an error that occurred inside a condition.
     ///
-    /// Use it for the error of a part of a compound condition, or of an operation that the condition awaited.
+    /// Use this origin for the error of a part of a compound condition, or of an operation that the condition
+    /// awaited.
     ///
     /// - Parameters:
     ///   - name: The name of the condition.
     ///   - inner: The origin of the error, as seen from the condition.
-    /// - Returns: The origin that begins at the operation.
+    /// - Returns: The origin of the same error, as seen from the operation that has the condition. Its path
+    ///   begins with the condition, and continues with the path of `inner`.
     public static func condition(_ name: String, _ inner: Origin) -> Origin {
       inner.within(.condition(name))
     }

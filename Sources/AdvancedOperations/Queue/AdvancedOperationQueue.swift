@@ -153,7 +153,7 @@ open class AdvancedOperationQueue: OperationQueue, @unchecked Sendable {
 
 /// An object that a queue notifies of its advanced operations.
 ///
-/// No lock is held during a call, so each method may call every method of the queue and the operation. By
+/// No lock is held during a call, so each method may call any method of the queue and the operation. By
 /// default each method does nothing. A method whose parameters have other types doesn't implement a
 /// requirement, and is never called.
 ///

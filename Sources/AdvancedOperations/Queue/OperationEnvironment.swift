@@ -56,8 +56,8 @@ public struct OperationEnvironment: Sendable {
   /// - Parameters:
   ///   - clock: The clock for timeouts, retries and delays.
   ///   - executor: The executor that runs workers; nil for the shared thread pool. An executor that is also a
-  ///     `TaskExecutor` runs async bodies and conditions as well. Otherwise the shared pool runs them, or on
-  ///     Apple's systems the pool of the standard library.
+  ///     `TaskExecutor` runs async bodies and conditions as well. Otherwise, the shared thread pool runs them.
+  ///     On Apple's systems, the standard library's thread pool runs them instead.
   ///   - claimDomain: The domain that manages claims; by default the shared domain.
   public init(
     clock: OperationClock = OperationClock(ContinuousClock()),
