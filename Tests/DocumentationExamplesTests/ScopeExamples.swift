@@ -1,4 +1,5 @@
 import AdvancedOperations
+import AdvancedOperationsTesting
 import Testing
 
 private typealias Thumbnails = AdvancedOperation
@@ -21,6 +22,47 @@ private final class Probe: AdvancedOperation, @unchecked Sendable {
   }
 
   #expect(events.count == 3)
+}
+
+private struct Photo: Sendable {
+  let name: String
+  func thumbnail() async throws -> String { "small \(name)" }
+}
+
+private actor Gallery {
+  private(set) var thumbnails: [String] = []
+  func add(_ thumbnail: String) { thumbnails.append(thumbnail) }
+}
+
+@Test func `mapOperations: the values in the order of the elements`() async throws {
+  let gallery = Gallery()
+  let photos = AsyncStream { continuation in
+    for name in ["beach", "forest"] { continuation.yield(Photo(name: name)) }
+    continuation.finish()
+  }
+
+  let thumbnails = photos.mapOperations(maxConcurrentOperationCount: 4) { photo in
+    ResultOperation(name: photo.name) { try await photo.thumbnail() }
+  }
+  for try await thumbnail in thumbnails { await gallery.add(thumbnail) }
+
+  #expect(await gallery.thumbnails == ["small beach", "small forest"])
+}
+
+@Test func `AdvancedOperation: a deadline`() throws {
+  struct Request { let arrival: Duration }
+  let simulation = SimulatedEnvironment(seed: 1)
+  let request = Request(arrival: simulation.now)
+  let order = ResultOperation {
+    try await OperationClock.current.sleep(for: .seconds(60))
+  }
+
+  order.deadline = request.arrival + .seconds(10)
+
+  AdvancedOperationQueue(environment: simulation.environment).addOperation(order)
+  simulation.run()
+  #expect(simulation.now == .seconds(10))
+  #expect(order.outcome?.failure?.isTimeout == true)
 }
 
 @Test func `OperationScope: operations are added while it lasts`() async throws {

@@ -117,7 +117,7 @@ extension OperationClock {
   // MARK: The window
 
   @Test(arguments: [true, false])
-  func `at most the limit is taken ahead of a slow consumer`(ordered: Bool) throws {
+  func `a slow consumer limits the elements that are taken ahead`(ordered: Bool) throws {
     let world = World()
     let numbers = Numbers(count: .max)
     let results = numbers.mapOperations(maxConcurrentOperationCount: 4, ordered: ordered) {

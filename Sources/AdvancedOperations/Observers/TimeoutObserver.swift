@@ -96,6 +96,7 @@ public struct TimeoutObserver: OperationObserver {
   /// Returns the reason with which an operation is cancelled.
   ///
   /// - Parameter begin: The time at which the operation was enqueued, for a deadline.
+  /// - Returns: The reason.
   func element(since begin: Duration) -> OperationFailure.Element {
     let allowed = kind == .deadline ? duration.saturatingSubtracting(begin) : duration
     return .timeout(OperationTimeout(duration: allowed, kind: kind))

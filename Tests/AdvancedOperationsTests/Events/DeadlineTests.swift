@@ -145,8 +145,8 @@ import Testing
 
   // MARK: Inheritance
 
-  /// The proof of the inheritance: the deadlines are 60, 40 and 65 s, and the attempts of the innermost
-  /// operation take from 20 to 24, from 27 to 31, and from 34 to 38 s. The next would begin at 41 s.
+  // The attempts take from 20 to 24, from 27 to 31, and from 34 to 38 s. The next would begin at 41 s, after the
+  // earliest of the deadlines, which is that of the inner group.
   @Test(arguments: seeds)
   func `an attempt that couldn't begin before the deadline isn't waited for`(seed: UInt64) {
     let world = World(seed: seed)
