@@ -92,8 +92,8 @@ private struct NotFound: Error {}
   let simulation = SimulatedEnvironment(seed: 1)
   let clock = simulation.environment.clock
   let queue = AdvancedOperationQueue(environment: simulation.environment)
-  let arrival = clock.now
 
+  let arrival = clock.now
   let stock = ResultOperation(name: "stock", retry: .constant(.seconds(3))) {
     try await clock.sleep(for: .seconds(4))
     throw Offline()

@@ -101,6 +101,20 @@ extension OperationClock {
     #expect(values.sorted() == [1, 3])
   }
 
+  @Test(arguments: [1, 3])
+  func `predecessors of the operations run with them`(limit: Int) throws {
+    let world = World()
+    let results = Numbers(count: 5).mapOperations(maxConcurrentOperationCount: limit) { number in
+      ResultOperation<Int>(name: "\(number)") {
+        if number % 2 == 0 { throw Flaw(number) }
+        return number
+      }
+      .recover { _ in -1 }.then { $0 * 10 }
+    }
+    let values = try world.simulation.run { try await results.reduce(into: []) { $0.append($1) } }
+    #expect(values == [-10, 10, -10, 30, -10])
+  }
+
   @Test func `a sequence may be iterated several times`() throws {
     let world = World()
     let numbers = Numbers(count: 3)

@@ -44,11 +44,6 @@ extension AdvancedOperation {
   /// - Returns: The decision about the start of the operation.
   final func takeClaims() -> StartDecision {
     guard let asked = asked() else { return .run }
-    if asked.hasDeadline {
-      // The timer may be late, for example because the machine has slept.
-      cancelIfLate(at: clock.now)
-      if isCancelled { return .run }
-    }
     guard let domain = asked.domain else { return evaluateAtStart() }
     let decision = domain.take(
       asked.claims,
@@ -98,7 +93,6 @@ extension AdvancedOperation {
     /// A Boolean value that indicates whether the operation has started before, so that its next attempt
     /// starts.
     let hasStarted: Bool
-    let hasDeadline: Bool
   }
 
   /// Reads the input of the decision; nil if the operation doesn't need its claims any more.
@@ -111,8 +105,7 @@ extension AdvancedOperation {
         claims: core.claims,
         domain: core.claims.isEmpty ? nil : (core.environment ?? .default).claimDomain,
         parent: core.extra?.group,
-        hasStarted: core.machine.state == .executing,
-        hasDeadline: core.extra?.hasDeadline == true
+        hasStarted: core.machine.state == .executing
       )
     }
   }

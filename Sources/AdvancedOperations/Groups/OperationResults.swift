@@ -13,12 +13,12 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// The iteration takes elements from this sequence as long as there are fewer operations than the limit whose
   /// values haven't been taken. So a slow consumer slows this sequence down, and memory is bounded. If
   /// the values are in order, an operation that takes long also delays the operations behind it, as soon as
-  /// the limit is reached.
+  /// the limit is reached. Predecessors of an operation that aren't in a queue run with it.
   ///
   /// The first error ends the iteration: the failure of an operation, or an error of this sequence. No other
   /// element is taken, and the other operations are cancelled with the error as the reason. The iteration
-  /// returns the remaining values before the error, and throws the error when no body is running any more. A
-  /// skipped operation has no value and is left out. If the task that iterates is cancelled, the operations
+  /// returns the remaining values before the error. It throws the error when no body is running any more and
+  /// this sequence has returned. A skipped operation has no value and is left out. If the task that iterates is cancelled, the operations
   /// are cancelled too, and the iteration throws a `CancellationError` when no body is running any more. If
   /// the iterator is released earlier, for example because of a `break`, the operations are cancelled.
   ///
@@ -42,11 +42,12 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     environment: OperationEnvironment? = nil,
     _ make: @escaping @Sendable (Element) -> ResultOperation<Output>
   ) -> OperationResults<Output> {
-    precondition(
-      maxConcurrentOperationCount > 0,
-      "maxConcurrentOperationCount of mapOperations is \(maxConcurrentOperationCount). Pass a "
-        + "positive number."
-    )
+    if maxConcurrentOperationCount < 1 {
+      trap(
+        "mapOperations was called with the limit \(maxConcurrentOperationCount). Pass the number of "
+          + "operations that may run at the same time, at least 1."
+      )
+    }
     return OperationResults(
       limit: maxConcurrentOperationCount,
       isOrdered: ordered,
@@ -139,7 +140,6 @@ final class OperationWindow<Output: Sendable>: Sendable {
     (limit, isOrdered) = (results.limit, results.isOrdered)
     queue = ScopeQueue(
       maxConcurrentOperationCount: limit,
-      deadline: AdvancedOperation.deadlineToInherit,
       environment: results.environment ?? .ofCaller
     )
     let feed = results.feed
@@ -182,7 +182,8 @@ final class OperationWindow<Output: Sendable>: Sendable {
         self.stop(because: failure.given(by: operation))
       }
     }
-    scope.add(operation)
+    // Predecessors that aren't in a queue run with the operation.
+    scope.queue.add(Workflow.claim(endingWith: operation))
   }
 
   private func ended(_ number: Int, with value: Output?) {

@@ -46,7 +46,7 @@ public func withOperations<R: Sendable>(
 ) async throws -> R {
   let queue = ScopeQueue(
     maxConcurrentOperationCount: maxConcurrentOperationCount,
-    deadline: .earlier(deadline, AdvancedOperation.deadlineToInherit),
+    deadline: deadline,
     environment: environment ?? .ofCaller
   )
   let limit = deadline.map { CallLimit($0, on: queue.environment.clock) }

@@ -23,7 +23,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
 
   init(
     maxConcurrentOperationCount: Int,
-    deadline: Duration?,
+    deadline: Duration? = nil,
     environment: OperationEnvironment
   ) {
     self.deadline = deadline

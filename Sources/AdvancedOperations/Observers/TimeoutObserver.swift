@@ -144,8 +144,9 @@ public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
     case .timeLimit: "The time limit of \(duration.readable) was exceeded."
     case .stallLimit: "No progress was made for \(duration.readable)."
     case .deadline where duration > .zero: "The deadline passed after \(duration.readable)."
+    case .deadline where duration == .zero: "The deadline had passed when the operation was added."
     case .deadline:
-      "The deadline had passed \((.zero - duration).readable) before the operation could start."
+      "The deadline had passed \((.zero - duration).readable) before the operation was added."
     }
   }
 }

@@ -133,9 +133,15 @@ final class AdvancedExtra {
   var deadline: OwnDeadline?
   /// The deadline of the call of `run` that has added the operation; nil if several calls wait for it.
   var deadlineOfCall: Duration?
+  /// The operation whose body called `run` and has a deadline; nil if several calls wait for the operation.
+  weak var caller: AdvancedOperation?
+  /// The deadline that the producer had.
+  var deadlineOfProducer: OwnDeadline?
   /// A Boolean value that indicates whether the operation has a deadline that isn't the deadline of its
   /// parent or its scope.
-  var hasDeadline: Bool { deadline != nil || deadlineOfCall != nil }
+  var hasDeadline: Bool {
+    deadline != nil || deadlineOfCall != nil || deadlineOfProducer != nil
+  }
   /// The time of its last progress; nil without a limit of the time without progress.
   var stallWatch: StallWatch?
   /// The times at which the operation entered its states; complete only if times are recorded.

@@ -20,6 +20,8 @@ extension AdvancedOperation {
   /// order.deadline = request.arrival + .seconds(10)
   /// ```
   ///
+  /// Before the operation is added to a queue, add the duration to the `environment.clock.now` of the queue.
+  ///
   /// The property returns the earliest of these deadlines:
   ///
   /// - The deadline that you have set.
@@ -27,32 +29,38 @@ extension AdvancedOperation {
   /// - The deadline of the scope in which the operation runs, see
   ///   ``withOperations(maxConcurrentOperationCount:deadline:environment:_:)``.
   /// - The deadline of the call of `run` that has added the operation, unless another call has joined it.
-  /// - The deadline of the operation that has produced this operation.
+  /// - The deadline that the producer of this operation had when it produced the operation.
+  /// - The deadline of the operation in whose body the scope or the call of `run` is. A call of `run` inherits
+  ///   it if this operation has a deadline at the time of the call.
   ///
-  /// A scope and a call of `run` in the body of an operation have the deadline of this operation. Dependents,
-  /// rollbacks and operations of a ``SharedOperations`` don't.
+  /// Dependents and operations of a ``SharedOperations`` inherit no deadline. A group has no deadline while it
+  /// runs its rollbacks.
   ///
-  /// Set the deadline before you add the operation. A later change takes effect as well, but an operation
-  /// that has already started continues until its body responds to the cancel.
+  /// Set the deadline before you add the operation. A later change takes effect as well.
   ///
   /// - Complexity: O(d), where d is the number of parents.
   public final var deadline: Duration? {
     get {
-      var (earliest, outermost): (Duration?, AdvancedOperation) = (nil, self)
-      while true {
-        let (deadlines, parent) = outermost.withCore { core in
-          ([core.extra?.deadline?.time, core.extra?.deadlineOfCall], core.extra?.group)
+      var earliest: Duration?
+      var next: AdvancedOperation? = self
+      // A group that runs its rollbacks has no deadline.
+      while let operation = next, !operation.isUndoing {
+        let (deadlines, parent, caller) = operation.withCore { core in
+          let extra = core.extra
+          return (
+            [extra?.deadline?.time, extra?.deadlineOfCall, extra?.deadlineOfProducer?.time],
+            extra?.group, extra?.caller
+          )
         }
         for deadline in deadlines { earliest = .earlier(earliest, deadline) }
-        guard let parent else { break }
-        outermost = parent
+        let scope = parent == nil ? operation.queue as? ScopeQueue : nil
+        earliest = .earlier(earliest, scope?.deadline)
+        next = parent ?? caller ?? scope?.opener
       }
-      return .earlier(earliest, (outermost.queue as? ScopeQueue)?.deadline)
+      return earliest
     }
     set {
-      let new = newValue.map {
-        OwnDeadline(time: $0, observation: addObserver(TimeoutObserver(deadline: $0)))
-      }
+      let new = newValue.map { ownDeadline(at: $0) }
       let old = withCore { core in
         core.extra == nil && new == nil ? nil : exchange(&core.makeExtra().deadline, with: new)
       }
@@ -60,38 +68,56 @@ extension AdvancedOperation {
     }
   }
 
-  /// The deadline for the operations that the code of the current operation runs; nil for no deadline.
-  ///
-  /// Rollbacks have no deadline.
-  static var deadlineToInherit: Duration? { current.flatMap { $0.isUndoing ? nil : $0.deadline } }
+  private func ownDeadline(at time: Duration) -> OwnDeadline {
+    OwnDeadline(time: time, observation: addObserver(TimeoutObserver(deadline: time)))
+  }
 
-  /// The deadline of the operation; nil if only its parents or its scope have one.
-  ///
-  /// Parents and scopes cancel their operations themselves.
-  private var separateDeadline: Duration? {
-    withCore { core in
-      core.extra.flatMap { .earlier($0.deadline?.time, $0.deadlineOfCall) }
-    }
+  /// Limits an operation that this operation has produced.
+  final func passDeadline(toProduced operation: AdvancedOperation) {
+    guard let deadline else { return }
+    let limit = operation.ownDeadline(at: deadline)
+    operation.withCore { $0.makeExtra().deadlineOfProducer = limit }
   }
 
   /// Cancels the operation if its deadline has passed.
   ///
-  /// - Parameter now: The time on the clock of the operation.
-  final func cancelIfLate(at now: Duration) {
-    guard let deadline = separateDeadline, deadline <= now else { return }
+  /// Parents and scopes cancel their operations themselves.
+  ///
+  /// - Parameter now: The time on the clock of the operation; nil to read the clock.
+  final func cancelIfLate(at now: Duration? = nil) {
+    let deadline = withCore { core -> Duration? in
+      guard let extra = core.extra, extra.hasDeadline else { return nil }
+      let own = Duration?.earlier(extra.deadline?.time, extra.deadlineOfCall)
+      return .earlier(own, extra.deadlineOfProducer?.time)
+    }
+    guard let deadline else { return }
+    let now = now ?? clock.now
+    if deadline > now { return }
     let begin = withCore { $0.admitted } ?? now
     cancel(reason: TimeoutObserver(deadline: deadline).element(since: begin))
   }
 
-  /// Records the deadline of the call that adds the operation.
-  final func added(byCallUntil deadline: Duration) {
-    withCore { $0.makeExtra().deadlineOfCall = deadline }
+  /// Records the call that adds the operation.
+  ///
+  /// - Parameters:
+  ///   - deadline: The deadline of the call.
+  ///   - caller: The operation whose body calls, if it has a deadline.
+  final func added(byCallUntil deadline: Duration?, of caller: AdvancedOperation?) {
+    withCore { core in
+      let extra = core.makeExtra()
+      (extra.deadlineOfCall, extra.caller) = (deadline, caller)
+    }
     // A call that joined before this line didn't find the deadline.
     if isNeededBySeveralCalls { joinedByCall() }
   }
 
   /// Removes the deadline of the call that has added the operation, because another call waits as well.
-  final func joinedByCall() { withCore { $0.extra?.deadlineOfCall = nil } }
+  final func joinedByCall() {
+    withCore { core in
+      core.extra?.deadlineOfCall = nil
+      core.extra?.caller = nil
+    }
+  }
 }
 
 extension Duration? {

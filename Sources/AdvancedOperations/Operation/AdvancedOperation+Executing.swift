@@ -31,7 +31,7 @@ extension AdvancedOperation {
     // The producer is set before the operation is added, because a queue that is being drained accepts the
     // operation for that reason.
     operation.withCore { $0.makeExtra().producer = self }
-    if let deadline { operation.deadline = .earlier(operation.deadline, deadline) }
+    passDeadline(toProduced: operation)
     let result = Result { try addWhereThisRuns(operation) }
     changeAndDeliver { core in
       if isAnnounced { core.delivery.sweepEnded() }

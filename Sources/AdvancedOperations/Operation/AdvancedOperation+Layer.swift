@@ -44,7 +44,7 @@ extension AdvancedOperation: LayeredOperation {
     return AdmissionTerms(
       isHeld: hasConditions || hasInputs || isJournaled,
       needsDidEnqueue: isHeard,
-      isAskedAtStart: hasClaims || hasConditions || hasDeadline
+      isAskedAtStart: hasClaims || hasConditions
     )
   }
 

@@ -3,6 +3,8 @@ import CoreOperations
 extension AdvancedOperation {
   /// Starts the operation, because its queue has decided to start it.
   final func takeTurn() {
+    // The timer may be late, for example because the machine has slept.
+    cancelIfLate()
     let turn = changeAndDeliver(startsOperation: true) { core in
       core.turnCame(isObserved: wasObserved || core.environment?.isTraced == true)
     }

@@ -79,14 +79,13 @@ extension OperationQueue {
   }
 
   private func runUntilFinished(_ operation: AdvancedOperation, deadline: Duration?) async throws {
-    let call = RunCall(
-      of: operation,
-      until: .earlier(deadline, AdvancedOperation.deadlineToInherit)
-    )
+    let current = AdvancedOperation.current
+    let caller = current?.deadline == nil ? nil : current
+    let call = RunCall(of: operation, until: deadline, in: caller)
     defer { _ = call.leave() }
     let wait = AsyncWait()
     let limit = deadline.map { CallLimit($0, on: environmentOfOperations.clock) }
-    if let limit, let failure = limit.passed {
+    if let limit, let failure = limit.passed, !operation.isFinished {
       cancel(call.leave(), reason: limit.timeout)
       add(call.added)
       throw failure
@@ -162,7 +161,12 @@ final class RunCall: Sendable {
   /// - Parameters:
   ///   - operation: The operation that the call runs.
   ///   - deadline: The deadline of the operations that this call adds.
-  init(of operation: Operation, until deadline: Duration? = nil) {
+  ///   - caller: The operation whose body calls, if it has a deadline.
+  init(
+    of operation: Operation,
+    until deadline: Duration? = nil,
+    in caller: AdvancedOperation? = nil
+  ) {
     let unfinished = Workflow.operations(endingWith: operation)
     // The needs are added before the first claim, so that another call that stops waiting sees them.
     for operation in unfinished { operation.addNeed(of: .run) }
@@ -172,8 +176,8 @@ final class RunCall: Sendable {
       if let operation = operation as? AdvancedOperation {
         if !isClaimed {
           operation.joinedByCall()
-        } else if let deadline {
-          operation.added(byCallUntil: deadline)
+        } else if deadline != nil || caller != nil {
+          operation.added(byCallUntil: deadline, of: caller)
         }
       }
       return isClaimed

@@ -50,7 +50,7 @@ package struct RetryRun {
     if let timeout = passedLimit?.timeout, !elements.isEmpty {
       let reason =
         timeout.kind == .deadline
-        ? "the next attempt would begin after the deadline"
+        ? "no other attempt can begin before the deadline"
         : "total limit of \(timeout.duration.readable)"
       elements[elements.count - 1].noteGivingUp(after: failedCount, because: reason)
     }

@@ -45,14 +45,14 @@ import Testing
   func `an operation whose deadline has passed never executes`(seed: UInt64) {
     let world = World(seed: seed)
     world.simulation.advance(by: .seconds(13))
-    for (deadline, text) in [(10, "3 s"), (13, "0 ns")] {
+    for (deadline, text) in [(10, "3 s before"), (13, "when")] {
       let work = Work()
       work.deadline = .seconds(deadline)
       world.run(work)
       #expect(!work.hasStarted && work.kind == .cancelled)
       #expect(
         Self.timeout(work)?.description
-          == "The deadline had passed \(text) before the operation could start."
+          == "The deadline had passed \(text) the operation was added."
       )
     }
   }
@@ -84,6 +84,28 @@ import Testing
     clock.time.value = .seconds(11)
     queue.isSuspended = false
     queue.waitUntilAllOperationsAreFinished()
+    #expect(!work.hasStarted && work.kind == .cancelled)
+  }
+
+  @Test(arguments: seeds, [false, true])
+  func `an operation that gets a past deadline before its start doesn't execute`(
+    seed: UInt64,
+    manually: Bool
+  ) {
+    let world = World(seed: seed)
+    world.simulation.advance(by: .seconds(5))
+    let work = Work()
+    if manually {
+      work.environment = world.simulation.environment
+      work.deadline = .seconds(2)
+      work.start()
+    } else {
+      world.queue.isSuspended = true
+      world.queue.addOperation(work)
+      work.deadline = .seconds(2)
+      world.queue.isSuspended = false
+    }
+    world.simulation.run()
     #expect(!work.hasStarted && work.kind == .cancelled)
   }
 
@@ -172,7 +194,7 @@ import Testing
     #expect(begins.entries == [.seconds(20), .seconds(27), .seconds(34)])
     #expect(world.simulation.now == .seconds(38))
     #expect(inner.flawNumbers == [1, 1, 1])
-    let text = "gave up after 3 attempts: the next attempt would begin after the deadline"
+    let text = "gave up after 3 attempts: no other attempt can begin before the deadline"
     #expect(inner.outcome?.failure?.description.hasSuffix(text) == true)
   }
 
@@ -203,6 +225,55 @@ import Testing
     #expect(world.simulation.now == .seconds(10))
   }
 
+  @Test func `a produced operation keeps the limit of its producer whatever its own deadline is`() {
+    let world = World()
+    let produced = world.taking(60, "produced")
+    let producer = ResultOperation {
+      try AdvancedOperation.current?.produce(produced)
+      produced.deadline = .seconds(50)
+      produced.deadline = nil
+    }
+    producer.deadline = .seconds(4)
+    world.run(producer)
+    #expect(produced.kind == .cancelled)
+    #expect(world.simulation.now == .seconds(4))
+  }
+
+  /// The ways in which a body runs another operation.
+  enum Way: CaseIterable, Sendable { case call, scope, sequence }
+
+  @Test(arguments: Way.allCases, [true, false])
+  func `operations that a body runs follow changes of its deadline`(way: Way, joins: Bool) throws {
+    let world = World()
+    let queue = world.queue
+    let seen = Log<Duration?>()
+    let outer = ResultOperation(name: "outer") { () -> Int in
+      let inner = ResultOperation(name: "inner", retry: .constant(.seconds(2)).attempts(3)) {
+        try await OperationClock.current.sleep(for: .seconds(2))
+        seen.add(AdvancedOperation.current?.deadline)
+        if AdvancedOperation.current?.attempt == 1 { throw Flaw(1) }
+        return 1
+      }
+      switch way {
+      case .call: return try await queue.run(inner)
+      case .scope: return try await withOperations { try await $0.add(inner).value }
+      case .sequence:
+        let one = AsyncStream { continuation in
+          continuation.yield(1)
+          continuation.finish()
+        }
+        return try await one.mapOperations(maxConcurrentOperationCount: 1) { _ in inner }
+          .reduce(0, +)
+      }
+    }
+    let first = Call(world) { try await queue.run(outer, deadline: .seconds(3)) }
+    let second = joins ? Call(world, after: .seconds(1)) { try await queue.run(outer) } : nil
+    world.simulation.run()
+    #expect(first.end.value == .seconds(joins ? 3 : 2))
+    #expect(try second?.result.value?.get() ?? 1 == 1)
+    #expect(seen.entries == (joins ? [nil, nil] : [.seconds(3)]))
+  }
+
   @Test(arguments: seeds)
   func `a deadline doesn't cut off rollbacks`(seed: UInt64) {
     let world = World(seed: seed)
@@ -211,6 +282,7 @@ import Testing
     let refund = world.taking(20, "refund")
     let queue = world.queue
     paid.onRollback {
+      deadlines.add(AdvancedOperation.current?.deadline)
       try await queue.run(refund)
       try await withOperations { scope in
         let look = ResultOperation { deadlines.add(AdvancedOperation.current?.deadline) }
@@ -224,7 +296,7 @@ import Testing
     group.deadline = .seconds(10)
     world.run(group)
     #expect(refund.kind == .succeeded)
-    #expect(refund.deadline == nil && deadlines.entries == [nil])
+    #expect(refund.deadline == nil && deadlines.entries == [nil, nil])
     #expect(world.simulation.now == .seconds(30))
     #expect(group.outcome?.failure?.isTimeout == true)
   }
@@ -328,6 +400,15 @@ import Testing
       return
     }
     #expect(error.first(OperationTimeout.self)?.duration == .seconds(-3))
+  }
+
+  @Test func `a call for a finished operation returns its value after the deadline`() throws {
+    let world = World()
+    let work = ResultOperation { 7 }
+    world.run(work)
+    world.simulation.advance(by: .seconds(5))
+    let queue = world.queue
+    #expect(try world.simulation.run { try await queue.run(work, deadline: .seconds(1)) } == 7)
   }
 
   @Test func `a call in a body has the deadline of the body's operation`() {
