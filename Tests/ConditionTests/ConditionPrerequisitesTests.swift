@@ -368,7 +368,7 @@ import Testing
     #expect(world.queue.operationCount == 0)
   }
 
-  @Test func `a prerequisite doesn't start in a suspended queue or before a barrier`() {
+  @Test func `a prerequisite doesn't start in a suspended queue or in a queue with limit zero`() {
     let world = World(limit: 1)
     let (first, second) = (Work.open("first"), Work.open("second"))
     let prerequisite = Work("prerequisite")

@@ -89,6 +89,43 @@ private final class Request: Sendable {
   func cancel() { done.withLock { $0.take() }?(.failure(CancellationError())) }
 }
 
+@Test func `Coming from ProcedureKit: a group with inputs and a condition`() throws {
+  struct NoThumbnail: Error {}
+  actor Events {
+    func download(_ address: String) throws -> String { "Chile,Alaska" }
+    func thumbnail(_ address: String) throws -> String { throw NoThumbnail() }
+  }
+  struct Account { let isSignedIn = true }
+  let print = Lines()
+  let simulation = SimulatedEnvironment(seed: 1)
+  let queue = AdvancedOperationQueue(environment: simulation.environment)
+  let (feed, account) = (Events(), Account())
+
+  func makeImport(_ address: String) -> (group: GroupOperation, events: ResultOperation<[String]>) {
+    let download = ResultOperation(name: "download", retry: .constant(.seconds(1)).attempts(3)) {
+      try await feed.download(address)
+    }
+    let thumbnail = ResultOperation(name: "thumbnail") { try await feed.thumbnail(address) }
+    let parse = download.then(name: "parse") { text in text.split(separator: ",").map(String.init) }
+    let group = GroupOperation(name: "import \(address)") {
+      download
+      thumbnail
+      parse
+    }
+    group.addCondition(BlockCondition("signed in") { account.isSignedIn })
+    group.mapChildErrors { _, error in error is NoThumbnail ? nil : error }
+    return (group, parse)
+  }
+
+  let (group, events) = makeImport("/earthquakes")
+  queue.addOperation(group)
+  simulation.run()
+  print(group.explain())
+  print(try events.result?.get() ?? [])
+
+  try expectShown(print, in: "ComingFromProcedureKit")
+}
+
 @Test func `Coming from ProcedureKit: a function creates the request that a cancel stops`() throws {
   enum Uplink {}
   struct Client: Sendable {
