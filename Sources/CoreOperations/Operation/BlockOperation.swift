@@ -1,9 +1,11 @@
 import Dispatch
 
-/// An operation that runs blocks: the first on its own thread, the other blocks at the same time.
+/// An operation that runs one or more blocks at the same time.
 ///
-/// The operation takes one slot of its queue, regardless of the number of its blocks. It finishes when all
-/// blocks have returned.
+/// The first block runs on the thread that starts the operation. The operation requests other threads from
+/// the executor for the other blocks. If a block has no thread when the first block has returned, the
+/// operation runs it on its own thread, too. The operation finishes when all blocks have returned. It takes
+/// one slot of its queue, regardless of the number of its blocks.
 ///
 /// ```swift
 /// let thumbnails = BlockOperation { makeThumbnail(of: left) }
@@ -53,10 +55,10 @@ open class BlockOperation: Operation, @unchecked Sendable {
     }
   }
 
-  /// Adds a block that runs at the same time as the other blocks.
+  /// Adds a block that can run at the same time as the other blocks.
   ///
-  /// - Parameter block: A block that runs on a thread of the executor. The first block runs on the
-  ///   thread that starts the operation.
+  /// - Parameter block: The block. If it isn't the first block of the operation, it runs on another
+  ///   thread of the executor if there is a free one.
   /// - Precondition: The operation hasn't started.
   open func addExecutionBlock(_ block: @escaping @Sendable () -> Void) {
     let isLate = withLinks { links -> Bool in

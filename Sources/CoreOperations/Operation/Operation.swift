@@ -303,13 +303,14 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
   /// meantime. On Apple's systems, the wait doesn't raise the priority of the threads that run the
   /// operation. Xcode's Thread Performance Checker reports such a wait as a hang risk.
   ///
-  /// In asynchronous code, use ``untilFinished()``. Neither method waits for the completion block,
-  /// or for observers of properties, which may be called at that moment.
+  /// In asynchronous code, use ``untilFinished()``. Neither method waits for the completion block
+  /// or for observers of properties. They may run even after the method has returned.
   ///
-  /// - Precondition: If the code of another operation calls the method, this operation doesn't wait
-  ///   for that calling operation. Such a wait can be a dependency, a wait for the slot that the
-  ///   caller holds, or a wait in this operation's own code. If the method is called on the main
-  ///   thread, neither this operation nor anything for which it waits needs the main thread.
+  /// - Precondition: If the code of an operation, the *caller*, calls the method, this operation
+  ///   doesn't wait for the caller. It would wait if it depended on the caller, needed the slot
+  ///   that the caller holds, or waited for the caller in its own code. If the method is called on
+  ///   the main thread, neither this operation nor any operation for which it waits needs the main
+  ///   thread.
   @available(*, noasync, message: "It blocks the thread; use 'try await untilFinished()'.")
   open func waitUntilFinished() {
     if withLinks({ $0.isClosed }) { return }
@@ -321,12 +322,13 @@ open class Operation: @unchecked Sendable, Hashable, CustomStringConvertible,
 
   /// Suspends the task until the operation has finished, without blocking a thread.
   ///
-  /// Observers of properties may be called at the moment at which this method returns, as after
-  /// ``waitUntilFinished()``.
+  /// Like ``waitUntilFinished()``, this method doesn't wait for the completion block or for
+  /// observers of properties. They may run even after it has returned.
   ///
   /// - Throws: `CancellationError` if the task is cancelled first; the operation continues.
-  ///   ``OperationCycleError`` if the task is the body of an operation for which this operation
-  ///   waits: as a dependency, for the slot that the caller holds, or with its own code.
+  ///   ``OperationCycleError`` if the task is the body of an operation, the *caller*, and this
+  ///   operation waits for the caller. It waits if it depends on the caller, needs the slot that
+  ///   the caller holds, or awaits the caller in its own body.
   public final func untilFinished() async throws {
     try await untilFinished(AsyncWait())
   }

@@ -280,9 +280,11 @@ open class OperationQueue: @unchecked Sendable, Hashable, CustomStringConvertibl
   /// With a limit of 0, nothing starts. The limit of ``main`` is 1, and setting it is ignored.
   ///
   /// - Precondition: The limit isn't negative, or it is ``defaultMaxConcurrentOperationCount``.
-  /// - Complexity: Raising the limit is O(1). Lowering the limit checks the executing operations,
-  ///   and everything for which their own code waits. It is O(n) for n closures that nothing has
-  ///   accessed.
+  /// - Complexity: Raising the limit is O(1), except from 0. Then it is O(n), n the number of
+  ///   operations and closures in the queue. Lowering the limit checks each executing operation,
+  ///   and each operation for which the code of an executing operation waits. If the queue contains
+  ///   closures for which it hasn't created operations yet, it creates them: O(n), n the number of
+  ///   these closures.
   open var maxConcurrentOperationCount: Int {
     get { scheduler.requestedLimit }
     set {
