@@ -9,7 +9,7 @@
 /// ```
 ///
 /// Operations of a category exclude each other in all queues whose environments share a ``ClaimDomain``, as
-/// they do by default. If a group holds a category, its children enter the category one at a time; see
+/// they do by default. If a group holds a category, it admits one child to the category at a time; see
 /// ``OperationClaim``.
 ///
 /// **Different limits.** The limit of an operation is the number of operations of the category that may run

@@ -27,13 +27,13 @@
 ///
 /// **Groups.** A child may use the claims of its group:
 ///
-/// - If a group holds a place of a category, its children enter the category one at a time, independently of
-///   their own limits. No operation outside the group runs between them.
+/// - If a group holds a category, it admits one child to the category at a time, even if the claims of the
+///   children have higher limits. No operation outside the group runs between the children.
 /// - If a group holds 5 units of a pool, its children together use 5 units without waiting for operations
 ///   outside. A child that needs more units uses all 5, and acquires the rest from the pool in FIFO order,
 ///   like the operations outside.
-/// - A group inside the group acquires its claims like each child. The children of the inner group then use
-///   these claims.
+/// - A group inside the group acquires its claims like a child. While the inner group holds them, only the
+///   children of the inner group can use them.
 /// - A group doesn't hold a token of a ``RateLimit``, so each child takes a token.
 ///
 /// **Busy claims.** If several claims of an operation are busy, the first claim with ``WhenBusy/fail``
