@@ -26,9 +26,9 @@
 /// `try simulation.run { @Sendable in await session.signOut() }`, with a simulation that `build` returns.
 /// `check` may continue the workflow: it can resume a paused queue, and call ``SimulatedEnvironment/run()``.
 ///
-/// After `check`, the exploration fails if a step is pending or an operation has not finished. Operations
-/// that wait for the test may be left: for a ``HeldOperation``, for a ``ConditionProbe``, or in a suspended
-/// queue.
+/// After `check`, the exploration fails if a step is pending or an operation has not finished. An unfinished
+/// operation is allowed if it waits for the test: for a ``HeldOperation``, for a ``ConditionProbe``, or in a
+/// suspended queue.
 ///
 /// An exploration with ``exploreSchedules(depthFirst:randomSchedules:stepLimit:seed:fileID:line:of:)`` and a
 /// step with `atAnyTime: true` also tries each moment, in every order of the other steps. Such an exploration
