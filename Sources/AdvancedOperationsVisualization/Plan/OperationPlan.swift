@@ -14,7 +14,7 @@ import CoreOperations
 public struct OperationPlan: Sendable, Hashable {
   /// The duration of each piece of work; a negative duration counts as zero.
   ///
-  /// A sum of durations has a limit of 2.9e11 years.
+  /// A sum of durations that exceeds 2.9e11 years is reduced to that value.
   ///
   /// - Precondition: A change keeps the number of durations.
   public var durations: [Duration] {
@@ -83,8 +83,7 @@ public struct OperationPlan: Sendable, Hashable {
   /// The duration of all pieces one after the other.
   public var work: Duration { durations.reduce(.zero) { $0.saturatingAdding(max($1, .zero)) } }
 
-  /// The longest chain of pieces, from first to last, which takes its time with any number of
-  /// workers.
+  /// The chain of pieces that takes the most time, where each piece waits for the previous one.
   ///
   /// - Complexity: O(n + e).
   public var criticalPath: [Int] {
@@ -98,7 +97,7 @@ public struct OperationPlan: Sendable, Hashable {
     return path.reversed()
   }
 
-  /// The duration of the critical path.
+  /// The duration of the critical path, which the plan takes even with any number of workers.
   ///
   /// - Complexity: O(n + e).
   public var criticalDuration: Duration { earliestEnds.max() ?? .zero }

@@ -1,9 +1,9 @@
 import AdvancedOperations
 
 extension OperationTimeline {
-  /// The longest chain of operations that depend on each other, first to last.
+  /// The chain of operations that takes the most time, where each operation depends on the previous one.
   ///
-  /// The length of a chain counts executing and the evaluation of conditions, without waits for slots and
+  /// The time of a chain includes execution and the evaluation of conditions, without waits for slots and
   /// claims. The chain begins and ends with operations that took some time. A chain contains the children of
   /// a group, and the group itself only if its conditions took some time.
   public var criticalPath: [Int] { ways.criticalPath }
