@@ -540,7 +540,8 @@ struct BackwardSearch {
 extension OperationExplanation.Cause {
   /// The cause of the operations in a cycle.
   ///
-  /// - Parameter members: The operations along the cycle, which begin and end with the same operation.
+  /// - Parameter members: The operations in the order of the cycle; the first operation is repeated as the
+  ///   last element.
   /// - Returns: The cause, for the first operation.
   static func cycle(_ members: [Operation]) -> Self {
     let names = members.map(\.label)

@@ -88,7 +88,8 @@ public struct OperationExplanation: Sendable, Hashable, CustomStringConvertible 
     public var kind: Kind
     /// The operations for which the operation waits, or which are in its way.
     ///
-    /// For a cycle, these are the operations along the cycle, which begin and end with the same operation.
+    /// For a cycle, the array contains the operations in the order of the cycle. The first operation is
+    /// repeated as the last element.
     public var involved: [Operation]
     /// The name of the condition or claim for which the operation waits; nil for other kinds.
     ///

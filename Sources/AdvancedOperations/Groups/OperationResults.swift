@@ -17,10 +17,11 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///
   /// The first error ends the iteration: the failure of an operation, or an error of this sequence. No other
   /// element is taken, and the other operations are cancelled with the error as the reason. The iteration
-  /// returns the remaining values before the error. It throws the error when no body is running any more and
-  /// this sequence has returned. A skipped operation has no value and is left out. If the task that iterates is cancelled, the operations
-  /// are cancelled too, and the iteration throws a `CancellationError` when no body is running any more. If
-  /// the iterator is released earlier, for example because of a `break`, the operations are cancelled.
+  /// returns the remaining values before the error. It throws the error after all running bodies have ended
+  /// and this sequence has returned. A skipped operation has no value and is left out. If the task that
+  /// iterates is cancelled, the operations are cancelled too, and the iteration throws a `CancellationError`
+  /// after all running bodies have ended. If the iterator is released earlier, for example because of a
+  /// `break`, the operations are cancelled.
   ///
   /// The operations run in a separate queue.
   ///
@@ -34,7 +35,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
   ///     that iterates, or a new environment outside of any operation.
   ///   - make: A closure that returns a new operation for an element, which isn't in a queue yet. The closure
   ///     is called in a task, while no lock is held.
-  /// - Returns: The sequence of the values. Each iteration takes the elements anew.
+  /// - Returns: The sequence of the values. Each iteration takes the elements again.
   /// - Precondition: The limit is positive.
   public func mapOperations<Output: Sendable>(
     maxConcurrentOperationCount: Int,
@@ -84,9 +85,10 @@ public struct OperationResults<Output: Sendable>: AsyncSequence, Sendable {
 
     /// Returns the next value, or nil after the last one.
     ///
-    /// - Throws: The first error of an operation or of the other sequence, when no body is running any more.
-    ///   `CancellationError` if the task is cancelled first. `OperationCycleError` if the operation that
-    ///   iterates is one that the operations wait for.
+    /// - Throws: The first error of an operation or of the sequence of the elements. The method throws the
+    ///   error after all running bodies have ended. `CancellationError` if the task is cancelled first.
+    ///   `OperationCycleError` if the body of an operation calls this method, and an operation of the
+    ///   iteration waits for that operation.
     public mutating func next() async throws -> Output? {
       let window = owner?.window ?? OperationWindow(of: results)
       if owner == nil { owner = Owner(window: window) }

@@ -148,9 +148,10 @@ open class AdvancedOperation: Operation, @unchecked Sendable {
   ///
   /// This property is read at each cancel, while no lock is held. Its value applies at the first cancel, if
   /// the operation is executing then. At a later cancel it is read and ignored. A later cancel only adds its
-  /// reason to ``errors``, and can't make an operation finish immediately whose first cancel waits for the
-  /// body. An operation that is cancelled before it executes finishes without executing, under any policy.
-  /// Operations with async bodies and groups have the policy ``CancellationPolicy/whenFinishIsCalled``.
+  /// reason to ``errors``. If the operation waits for its body after the first cancel, a later cancel doesn't
+  /// make it finish immediately. An operation that is cancelled before it executes finishes without
+  /// executing, under any policy. Operations with async bodies and groups have the policy
+  /// ``CancellationPolicy/whenFinishIsCalled``.
   open var cancellationPolicy: CancellationPolicy { .finishImmediately }
 
   // The following members are overridden by subclasses of this module.
