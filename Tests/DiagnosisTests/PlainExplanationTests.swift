@@ -6,11 +6,6 @@ import Testing
 
 /// Operations with a `start()` or an `isFinished` of their own.
 @Suite(.watched) struct `Why a core operation isn't finished` {
-  /// Returns once something is so that nothing reports, looked at from a thread of its own.
-  private static func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
-    await onThread { while !isSo() {} }
-  }
-
   /// Says that it is over when it is told to.
   private final class Manual: Operation, @unchecked Sendable {
     enum Kind: CaseIterable { case start, startThatExecutes, main }
@@ -65,7 +60,7 @@ import Testing
       isExecuting
       ? "manual is executing (its start() has returned)"
       : "manual has returned from \(call), and no end was reported: isFinished is false"
-    await Self.eventually { manual.explain().causes.first?.description == text }
+    await eventually { manual.explain().causes.first?.description == text }
     if !isExecuting {
       #expect(manual.explain().causes.first?.kind == .finishNotCalled)
       #expect(
@@ -88,7 +83,7 @@ import Testing
       OperationQueue.main.addOperation(hop)
       queue.waitUntilAllOperationsAreFinished()
     }
-    await Self.eventually { hop.explain().causes.first?.kind == .mainThread }
+    await eventually { hop.explain().causes.first?.kind == .mainThread }
     #expect(
       "\(hop.explain())" == """
         hop waits for the main thread, which is blocked by a wait for queue “queue”

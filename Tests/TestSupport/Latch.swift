@@ -1,6 +1,16 @@
 import CoreOperations
 import Dispatch
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Android)
+import Android
+#endif
+
 /// Something that happens once, for threads and tasks to wait for; it stays open.
 package final class Latch: Sendable {
   private struct State {
@@ -93,6 +103,14 @@ package func together(_ bodies: (@Sendable () -> Void)...) async {
 /// Runs a closure that may block on a thread of its own.
 package func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   await Threads.run(body)
+}
+
+/// Returns once a condition that nothing reports is satisfied, which a separate thread checks.
+///
+/// The pauses leave the processors to other tests. Without them, a test that waits for a thread of tasks keeps a
+/// processor busy until hundreds of other tests have ended.
+package func eventually(_ isSatisfied: @escaping @Sendable () -> Bool) async {
+  await Threads.run { while !isSatisfied() { usleep(500) } }
 }
 
 /// Runs the jobs of tasks when the test says so, on the test's thread: until their first

@@ -24,11 +24,6 @@ func onThread<Result: Sendable>(
   _ body: @escaping @Sendable () -> Result
 ) async -> Result { await Threads.run(stackSize: stackSize, body) }
 
-/// Returns once something is so that nothing reports, looked at from a thread of its own.
-func eventually(_ isSo: @escaping @Sendable () -> Bool) async {
-  await onThread { while !isSo() { sched_yield() } }
-}
-
 /// Starts a thread that nobody joins.
 func launchThread(stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void) {
   Threads.launch(stackSize: stackSize, body)
