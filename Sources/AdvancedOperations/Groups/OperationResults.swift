@@ -1,5 +1,6 @@
 import CoreOperations
 
+/// Operations for the elements of a sequence, and their values as another sequence.
 extension AsyncSequence where Self: Sendable, Element: Sendable {
   /// Returns a sequence of the values of operations, one operation for each element.
   ///

@@ -17,8 +17,10 @@ extension OperationFailure {
     case withoutReason
     /// The operation was cancelled with ``AdvancedOperation/cancel(withError:)`` and this reason.
     case reason(any Error)
-    /// A time limit cancelled the operation: a ``TimeoutObserver``, the time limit of an attempt, or the
-    /// deadline of the operation, of its scope or of the call that ran it.
+    /// A time limit or a deadline cancelled the operation.
+    ///
+    /// The limit is a ``TimeoutObserver``, or the time limit of an attempt. The deadline is the deadline of the
+    /// operation, of its scope or of the call that ran it.
     case timeout(OperationTimeout)
     /// The parent of the operation cancelled it, with the parent's reason.
     ///
