@@ -54,10 +54,10 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
       limit: maxConcurrentOperationCount,
       isOrdered: ordered,
       environment: environment
-    ) { window, scope in
+    ) { window in
       var elements = makeAsyncIterator()
       while await window.untilRoom(), let element = try await elements.next() {
-        window.add(make(element), to: scope)
+        window.add(make(element))
       }
     }
   }
@@ -67,7 +67,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
 ///
 /// You get such a sequence from `mapOperations(maxConcurrentOperationCount:ordered:environment:_:)`.
 public struct OperationResults<Output: Sendable>: AsyncSequence, Sendable {
-  typealias Feed = @Sendable (OperationWindow<Output>, OperationScope) async throws -> Void
+  typealias Feed = @Sendable (OperationWindow<Output>) async throws -> Void
 
   let limit: Int
   let isOrdered: Bool
@@ -91,9 +91,9 @@ public struct OperationResults<Output: Sendable>: AsyncSequence, Sendable {
     ///   `OperationCycleError` if the body of an operation calls this method, and an operation of the
     ///   iteration waits for that operation.
     public mutating func next() async throws -> Output? {
-      let window = owner?.window ?? OperationWindow(of: results)
-      if owner == nil { owner = Owner(window: window) }
-      return try await window.next()
+      let owner = owner ?? Owner(window: OperationWindow(of: results))
+      self.owner = owner
+      return try await owner.window.next()
     }
 
     /// Stops the operations when no iterator is left.
@@ -147,8 +147,8 @@ final class OperationWindow<Output: Sendable>: Sendable {
     )
     let feed = results.feed
     let task = Task(executorPreference: queue.environment.bodyExecutor) {
-      try? await self.queue.run { scope in
-        do { try await feed(self, scope) } catch {
+      try? await self.queue.run { _ in
+        do { try await feed(self) } catch {
           // Before the scope cancels its operations, whose failures would come first.
           self.stop(because: error)
           throw error
@@ -173,7 +173,7 @@ final class OperationWindow<Output: Sendable>: Sendable {
     return state.withLock { $0.failure == nil }
   }
 
-  func add(_ operation: ResultOperation<Output>, to scope: OperationScope) {
+  func add(_ operation: ResultOperation<Output>) {
     let number = state.withLock { state in
       state.pulledCount += 1
       return state.pulledCount - 1
@@ -186,7 +186,7 @@ final class OperationWindow<Output: Sendable>: Sendable {
       }
     }
     // Predecessors that aren't in a queue run with the operation.
-    scope.queue.add(Workflow.claim(endingWith: operation))
+    queue.add(Workflow.claim(endingWith: operation))
   }
 
   private func ended(_ number: Int, with value: Output?) {

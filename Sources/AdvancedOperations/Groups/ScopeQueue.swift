@@ -13,13 +13,13 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     var isClosing = false
     /// A Boolean value that indicates whether the stop has cancelled an operation, or turned it away.
     var hasCutShort = false
-    /// The operation in whose body the scope was opened.
-    weak var opener: AdvancedOperation?
   }
 
   private let members = Locked(Members())
   /// The deadline of the operations in the scope, by the clock of its environment.
   let deadline: Duration?
+  /// The operation in whose body the scope was opened.
+  weak let opener: AdvancedOperation?
 
   init(
     maxConcurrentOperationCount: Int,
@@ -27,12 +27,9 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     environment: OperationEnvironment
   ) {
     self.deadline = deadline
+    opener = .current
     super.init(maxConcurrentOperationCount: maxConcurrentOperationCount, environment: environment)
-    members.withLock { $0.opener = .current }
   }
-
-  /// The operation in whose body the scope was opened.
-  var opener: AdvancedOperation? { members.withLock { $0.opener } }
 
   // MARK: Adding
 
@@ -138,7 +135,7 @@ final class ScopeQueue: AdvancedOperationQueue, @unchecked Sendable {
     let failure = errors.thinnedSummary()
     if !failure.elements.isEmpty { throw failure }
     if let timeout = cut as? OperationTimeout {
-      throw OperationFailure(elements: [.timeout(timeout)])
+      throw timeout.failure
     }
     if cut != nil { throw CancellationError() }
   }

@@ -109,6 +109,11 @@ extension OperationFailure.Element {
   }
 }
 
+extension OperationTimeout {
+  /// The failure of a call that exceeded the limit.
+  var failure: OperationFailure { OperationFailure(elements: [.timeout(self)]) }
+}
+
 /// The error of an operation that was cancelled because of a time limit.
 public struct OperationTimeout: Error, Hashable, CustomStringConvertible {
   /// The kind of a time limit.

@@ -137,10 +137,9 @@ final class AdvancedExtra {
   weak var caller: AdvancedOperation?
   /// The deadline that the producer had.
   var deadlineOfProducer: OwnDeadline?
-  /// A Boolean value that indicates whether the operation has a deadline that isn't the deadline of its
-  /// parent or its scope.
-  var hasDeadline: Bool {
-    deadline != nil || deadlineOfCall != nil || deadlineOfProducer != nil
+  /// The earliest deadline that isn't the deadline of a parent, a caller or a scope.
+  var earliestDeadline: Duration? {
+    .earlier(.earlier(deadline?.time, deadlineOfCall), deadlineOfProducer?.time)
   }
   /// The time of its last progress; nil without a limit of the time without progress.
   var stallWatch: StallWatch?

@@ -45,14 +45,10 @@ extension AdvancedOperation {
       var next: AdvancedOperation? = self
       // A group that runs its rollbacks has no deadline.
       while let operation = next, !operation.isUndoing {
-        let (deadlines, parent, caller) = operation.withCore { core in
-          let extra = core.extra
-          return (
-            [extra?.deadline?.time, extra?.deadlineOfCall, extra?.deadlineOfProducer?.time],
-            extra?.group, extra?.caller
-          )
+        let (deadline, parent, caller) = operation.withCore { core in
+          (core.extra?.earliestDeadline, core.extra?.group, core.extra?.caller)
         }
-        for deadline in deadlines { earliest = .earlier(earliest, deadline) }
+        earliest = .earlier(earliest, deadline)
         let scope = parent == nil ? operation.queue as? ScopeQueue : nil
         earliest = .earlier(earliest, scope?.deadline)
         next = parent ?? caller ?? scope?.opener
@@ -85,12 +81,7 @@ extension AdvancedOperation {
   ///
   /// - Parameter now: The time on the clock of the operation; nil to read the clock.
   final func cancelIfLate(at now: Duration? = nil) {
-    let deadline = withCore { core -> Duration? in
-      guard let extra = core.extra, extra.hasDeadline else { return nil }
-      let own = Duration?.earlier(extra.deadline?.time, extra.deadlineOfCall)
-      return .earlier(own, extra.deadlineOfProducer?.time)
-    }
-    guard let deadline else { return }
+    guard let deadline = withCore({ $0.extra?.earliestDeadline }) else { return }
     let now = now ?? clock.now
     if deadline > now { return }
     let begin = withCore { $0.admitted } ?? now

@@ -36,7 +36,7 @@ extension AdvancedOperation: LayeredOperation {
         || hasConditions && !dependenciesAreFinished || mayLackInput
       // Notifying without observers cost a quarter of the operation's life (callgrind).
       if isHeard { core.delivery.append(.enqueued) }
-      let hasDeadline = core.extra?.hasDeadline == true
+      let hasDeadline = core.extra?.earliestDeadline != nil
       return (hasConditions, !core.claims.isEmpty, core.isJournaled, isHeard, hasDeadline)
     }
     if hasClaims { checkDomainOfClaims() }

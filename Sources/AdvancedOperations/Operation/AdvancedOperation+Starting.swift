@@ -2,14 +2,22 @@ import CoreOperations
 
 extension AdvancedOperation {
   /// Starts the operation, because its queue has decided to start it.
-  final func takeTurn() {
-    // The timer may be late, for example because the machine has slept.
-    cancelIfLate()
+  final func takeTurn() { takeTurn(checksDeadline: true) }
+
+  private func takeTurn(checksDeadline: Bool) {
     let turn = changeAndDeliver(startsOperation: true) { core in
-      core.turnCame(isObserved: wasObserved || core.environment?.isTraced == true)
+      // The check reads the clock, which may be code of the program, so it isn't in this step.
+      if checksDeadline, core.extra?.earliestDeadline != nil {
+        return AdvancedCore.Turn.checkDeadline
+      }
+      return core.turnCame(isObserved: wasObserved || core.environment?.isTraced == true)
     }
     switch turn {
     case .none, .deliver: return
+    case .checkDeadline:
+      // The timer may be late, for example because the machine has slept.
+      cancelIfLate()
+      takeTurn(checksDeadline: false)
     case .run(let hasRollbacks): runBody(hasRollbacks: hasRollbacks)
     case .reject(let mistake): trap(mistake.sentence(about: self))
     }
@@ -108,6 +116,8 @@ extension AdvancedCore {
   /// The step that follows when the operation is started.
   fileprivate enum Turn: Equatable {
     case run(hasRollbacks: Bool)
+    /// The deadline has to be checked first.
+    case checkDeadline
     /// The start or the end was appended to the events, which have to be delivered.
     case deliver
     case none

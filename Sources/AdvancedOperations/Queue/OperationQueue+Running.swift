@@ -92,7 +92,7 @@ extension OperationQueue {
     }
     let timer = limit?.start { timeout in
       self.cancel(call.leave(), reason: timeout)
-      wait.end(with: OperationFailure(elements: [.timeout(timeout)]))
+      wait.end(with: timeout.failure)
     }
     defer { timer?.cancel() }
     do {
@@ -124,7 +124,7 @@ struct CallLimit {
 
   /// The failure of a call whose deadline has passed before; nil otherwise.
   var passed: OperationFailure? {
-    timeout.duration <= .zero ? OperationFailure(elements: [.timeout(timeout)]) : nil
+    timeout.duration <= .zero ? timeout.failure : nil
   }
 
   /// Calls a closure at the deadline.
